@@ -33,11 +33,11 @@ from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.lab.replay.fake_model import newest_name
-from thimble.models import backend_on, room, server_at
+from thimble.models import backend_on, call_room, server_at
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.models.paced import paced
-from thimble.strategies.spec import parse
+from thimble.models.paced import pace_reply
+from thimble.strategies.spec import make_strategy
 
 MOST_OVERLAPPED, LEAST_WAITED = 1.05, 1.3
 """Limits for the seconds of a step, relative to those without summaries: in the background, and if waited for."""
@@ -115,7 +115,7 @@ class Described(Backend):
     ) -> Generator[Delta, None, None]:
         """Stream the words."""
         text = " ".join([newest_name(messages), *(f"word{at}" for at in range(self._tokens // 2))])
-        yield from paced([Text(text)], self._meter.usage(messages, tools, text), self._hardware)
+        yield from pace_reply([Text(text)], self._meter.usage(messages, tools, text), self._hardware)
 
 
 def seconds_a_step(
@@ -124,7 +124,7 @@ def seconds_a_step(
     """The seconds of a step under a strategy, the summaries, and the seconds that the agent waited for them."""
     read, side, steps = Read(options.part), SideModel(server, memory=memory), options.steps
     state = State(spec, options.budget)
-    agent = Agent(Recorded(steps, server), parse(spec, side), state, {read.name: read}, side, steps + 2)
+    agent = Agent(Recorded(steps, server), make_strategy(spec, side), state, {read.name: read}, side, steps + 2)
     agent.max_output = WRITTEN
     ends = []
     for event in run(agent, "Read all parts, and tell me what they say."):
@@ -154,7 +154,8 @@ def measured(options: argparse.Namespace) -> list[tuple[float, int, float]]:
     if options.backend:
         server = server_at(options.backend, options.base_url)
         models = [
-            backend_on(server, server.choose(name), room(options.budget)) for name in (options.model, options.memory)
+            backend_on(server, server.choose(name), call_room(options.budget))
+            for name in (options.model, options.memory)
         ]
         return [seconds_a_step(spec, options, *models) for spec in ["none", *specs]][1:]  # the first one loads
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Answered, Prepared, Replied, ToolReturned
 from thimble.session.session import Session
-from thimble.session.settings import resolve
+from thimble.session.settings import resolve_settings
 
 PROMPTS = (
     "What articles do you have about AI agents?",
@@ -138,7 +138,7 @@ def sessions(model: str, strategies: list[str], flags: dict[str, str]) -> Iterat
     """Every prompt under each strategy."""
     backend, _, name = model.partition("/")
     for strategy in strategies:
-        session = Session(resolve({"backend": backend, "model": name, "strategy": strategy, **flags}))
+        session = Session(resolve_settings({"backend": backend, "model": name, "strategy": strategy, **flags}))
         for prompt in range(1, len(PROMPTS) + 1):
             asked = Asked(model, strategy, prompt)
             try:

@@ -15,7 +15,7 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from thimble.corpus.library import load
+from thimble.corpus.library import load_library
 from thimble.models.embeddings.kept import KeptEmbedder
 from thimble.models.embeddings.static import static_embedder
 from thimble.strategies.retrieval import PASSAGE_TEXT
@@ -27,7 +27,10 @@ COUNTS = (1, 100, 1_500, 20_000)
 def passages(count: int) -> list[str]:
     """This many different passages, as long as the articles' own."""
     found = [
-        m[0] for each in load(ARTICLES).articles for part in each.sections for m in PASSAGE_TEXT.finditer(part.text)
+        m[0]
+        for each in load_library(ARTICLES).articles
+        for part in each.sections
+        for m in PASSAGE_TEXT.finditer(part.text)
     ]
     return [f"{number} {found[number % len(found)]}" for number in range(count)]
 

@@ -29,10 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from tests.support.journal_scenes import say
 from tests.support.scripted import Scripted
-from thimble.agent.messages import pending
+from thimble.agent.messages import pending_turn
 from thimble.agent.repair import is_sound
 from thimble.session.journal.journal import Journal
-from thimble.session.journal.lines import read
+from thimble.session.journal.lines import read_lines
 from thimble.session.journal.records import Branched
 from thimble.session.journal.state import saved_state
 from thimble.session.journal.tree import Tree
@@ -60,7 +60,7 @@ def live(path: Path, strategy: str, told: int) -> None:
     """Continue the dialogue to its end; report each recorded line."""
     session = resumed(path, strategy)
     agent = session.agent
-    if pending(agent.history) or not is_sound(agent.history):
+    if pending_turn(agent.history) or not is_sound(agent.history):
         raise AssertionError("a call is without its result")
     while (number := agent.ledger.exchanges) < EXCHANGES:
         if number == 2 and not session.planted:
@@ -132,7 +132,7 @@ def faults(before: bytes, path: Path, acknowledged: int) -> Iterator[str]:
         yield "something was rewritten"
     if there < acknowledged:
         yield f"{acknowledged - there} lines that were acknowledged are lost"
-    lines, damage = read(data)
+    lines, damage = read_lines(data)
     yield from (f"line {one.number} is damaged: {one.why}" for one in damage)
     tree = Tree(lines)
     for branch in tree.branches:
@@ -167,7 +167,7 @@ def kill(times: int, chance: random.Random) -> int:
                 torn += killed and not path.read_bytes().endswith(b"\n")
                 found = [*faults(before, path, acknowledged), *(["it does not continue"] if code else [])]
                 wrong += [f"kill {kills}, {strategy}: {fault}" for fault in found]
-            there = read(path.read_bytes())[0]
+            there = read_lines(path.read_bytes())[0]
             lines += len(there)
             branches += sum(isinstance(line.record, Branched) for line in there)
     for fault in wrong:

@@ -25,7 +25,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.counting.vocabulary import counter_for
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 MEGABYTES, LIMIT = 10, 8_000
 STRATEGIES = ("none", "observation-masking", "compress", "retrieval:by=words", "dedup")
@@ -69,7 +69,7 @@ def measured(megabytes: int, spec: str, name: str) -> str:
     """A row of the table."""
     calls = histories(text_of(TEXTS[name], megabytes * 1_000_000))
     counter = counter_for("qwen2.5")
-    budget, strategy = Budget(LIMIT, counter), parse(f"tidy+{spec}", SideModel(Scripted([], counter)))
+    budget, strategy = Budget(LIMIT, counter), make_strategy(f"tidy+{spec}", SideModel(Scripted([], counter)))
     budget.count(calls[0][0])  # reads the vocabulary
     before, started = memory(), process_time()
     view = None

@@ -24,11 +24,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, ToolCall
-from thimble.corpus.library import ARTICLES, load
+from thimble.corpus.library import ARTICLES, load_library
 from thimble.models.counting.message_counter import ChatCounter
-from thimble.strategies.compression.excerpt import excerpt, judged
+from thimble.strategies.compression.excerpt import excerpt, rank_units
 from thimble.strategies.dedup import Dedup
-from thimble.strategies.tidy import smallest
+from thimble.strategies.tidy import smallest_form
 
 SIZES = (4_000, 40_000, 390_000)
 LIMITS_MS = {"tidy": 3.0, "dedup": 3.0, "excerpt": 6.0}
@@ -36,7 +36,7 @@ MOST_RATIO, HOSTILE_SIZE = 3.0, 390_000
 ENOUGH_SECONDS, MOST_TIMES = 0.3, 15
 """A time is the minimum of up to MOST_TIMES runs, each on another text."""
 MOST_TOKENS = 10**9
-ARTICLE_WORDS = " ".join(part.text for article in load(ARTICLES).articles for part in article.sections).split()
+ARTICLE_WORDS = " ".join(part.text for article in load_library(ARTICLES).articles for part in article.sections).split()
 
 
 def words(number: int, many: int) -> str:
@@ -109,7 +109,7 @@ def result(id_: str, text: str) -> list[Message]:
 
 
 def tidy(text: str) -> Callable[[], object]:
-    return lambda: smallest(Message("r", "tool", text), Budget(MOST_TOKENS, QuickCounter(), 0))
+    return lambda: smallest_form(Message("r", "tool", text), Budget(MOST_TOKENS, QuickCounter(), 0))
 
 
 def dedup(text: str) -> Callable[[], object]:
@@ -131,7 +131,7 @@ TASKS = {"tidy": tidy, "dedup": dedup, "excerpt": excerpted}
 
 def milliseconds(task: Callable[[str], Callable[[], object]], text: Callable[[], str]) -> float:
     """The minimum time of a task, each run with a new text."""
-    judged.cache_clear()  # the caches would grow to gigabytes
+    rank_units.cache_clear()  # the caches would grow to gigabytes
     times: list[float] = []
     while sum(times) < ENOUGH_SECONDS and len(times) < MOST_TIMES:
         run = task(text())

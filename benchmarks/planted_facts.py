@@ -52,7 +52,7 @@ from thimble.agent.side import SideModel
 from thimble.commands.replay import replay
 from thimble.models.counting.vocabulary import counter_for
 from thimble.strategies.compression.excerpt import excerpt
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.tools.recall import recall_tools
 
 SPECS = (
@@ -168,7 +168,7 @@ def head_and_tail(text: str, size: int) -> str:
 
 
 def started(spec: str) -> Strategy:
-    return parse(spec, SideModel(Scripted([], COUNTER)))
+    return make_strategy(spec, SideModel(Scripted([], COUNTER)))
 
 
 def budget(history: Sequence[Message], outputs: Iterable[Output], share: float) -> Budget:

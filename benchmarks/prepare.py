@@ -36,7 +36,7 @@ from thimble.agent.state import State
 from thimble.agent.view import View, prepare
 from thimble.lab.replay.fake_model import newest_name
 from thimble.models.counting.message_counter import ChatCounter
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import STRATEGIES, without_a_model
 
 LIMIT_TOKENS = 8_000
@@ -192,7 +192,7 @@ def _budget(counter: Counter) -> Budget:
 
 def _strategy(spec: str, model: Scripted | None = None) -> Strategy:
     """A fresh strategy; the model that it asks writes all the requested words."""
-    return parse(spec, SideModel(model or Scripted([_summary] * 99, TinyCounter())))
+    return make_strategy(spec, SideModel(model or Scripted([_summary] * 99, TinyCounter())))
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
-from thimble.commands.trajectories import Trajectory, read
+from thimble.commands.trajectories import Trajectory, read_trajectories
 from thimble.lab.replay.recorded_replay import can_be_sent
 from thimble.models.embeddings.static import static_embedder
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 WORD = re.compile(r"[A-Za-z0-9_./-]{4,}")
 MOST_CALLS = 120
@@ -41,7 +41,10 @@ def words(messages: Iterable[Message]) -> set[str]:
 def recall(run: Trajectory, spec: str, limit: int) -> tuple[int, int, int, int]:
     """The number of calls, of needed words, of those brought back, and of quoted tokens."""
     counter = EstimateCounter()
-    strategy, budget = parse(spec, SideModel(Scripted([], counter), static_embedder())), Budget(limit, counter, 0)
+    strategy, budget = (
+        make_strategy(spec, SideModel(Scripted([], counter), static_embedder())),
+        Budget(limit, counter, 0),
+    )
     calls = needed = back = tokens = 0
     for history in (run.messages[:at] for at in run.calls[:MOST_CALLS]):
         try:
@@ -66,7 +69,7 @@ def main() -> None:
     parser.add_argument("--strategy", nargs="+", default=["retrieval", "retrieval:by=meaning"], metavar="SPEC")
     parser.add_argument("--budget", type=int, default=8_000, metavar="N")
     given = parser.parse_args()
-    runs = read(given.files)
+    runs = read_trajectories(given.files)
     print("| strategy | calls | words needed | back | tokens quoted a call |\n|---|--:|--:|--:|--:|")
     for spec in given.strategy:
         found = (recall(run, spec, given.budget) for run in runs)

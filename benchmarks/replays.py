@@ -19,9 +19,9 @@ from tests.support.histories import react
 from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.side import SideModel
-from thimble.commands.replay import calls, replay
+from thimble.commands.replay import call_lengths, replay
 from thimble.models.counting.vocabulary import counter_for
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import without_a_model
 
 MESSAGES, LIMIT_TOKENS = 1_000, 8_000
@@ -29,12 +29,12 @@ MESSAGES, LIMIT_TOKENS = 1_000, 8_000
 
 def main(messages: int = MESSAGES) -> None:
     history, counter = react(messages // 2), counter_for("qwen2.5:7b")
-    budget, times = Budget(LIMIT_TOKENS, counter), len(calls(history))
+    budget, times = Budget(LIMIT_TOKENS, counter), len(call_lengths(history))
     budget.size(history)
     print(f"{messages:,} messages, {times:,} calls\n\n| strategy | seconds | ms a call |\n|---|--:|--:|")
     for spec in without_a_model():
         started = perf_counter()
-        for _ in replay(history, parse(spec, SideModel(Scripted([], counter))), budget):
+        for _ in replay(history, make_strategy(spec, SideModel(Scripted([], counter))), budget):
             pass
         seconds = perf_counter() - started
         print(f"| {spec} | {seconds:.1f} | {1000 * seconds / times:.1f} |", flush=True)

@@ -33,9 +33,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Answered, Prepared, Replied, ToolReturned
-from thimble.session.grounding import grounded
+from thimble.session.grounding import ground_answer
 from thimble.session.session import Session
-from thimble.session.settings import resolve
+from thimble.session.settings import resolve_settings
 
 QUESTIONS = Path(__file__).with_suffix("")
 WAYS = ("tools", "schema")
@@ -86,7 +86,7 @@ def ask(session: Session, asked: Asked, key: dict[str, Any]) -> None:
             elif isinstance(event, Answered):
                 asked.answer, asked.ending, asked.from_memory = event.text, event.ending, event.from_memory
     asked.seconds = perf_counter() - began
-    cited = grounded(asked.answer, session.agent.history, first).read
+    cited = ground_answer(asked.answer, session.agent.history, first).read
     asked.cited = bool(cited)
     sources = {source.removesuffix(".md") for source in key["sources"]}
     asked.right_source = any(name.removesuffix(".md") in sources for name in cited)
@@ -103,7 +103,7 @@ def asked_of(model: str, way: str, questions: Path, ids: set[str]) -> Iterator[A
     for entry in yaml.safe_load(questions.read_text()):
         if ids and entry["id"] not in ids:
             continue
-        session = Session(resolve({key: value for key, value in flags.items() if value}))
+        session = Session(resolve_settings({key: value for key, value in flags.items() if value}))
         for key in entry["turns"]:
             asked = Asked(entry["id"], entry["kind"], key["question"])
             try:

@@ -33,12 +33,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Answered, ToolReturned
 from thimble.corpus.observations import SOURCE
-from thimble.corpus.questions import DECLINED_KINDS, NATURAL
-from thimble.corpus.questions import load as load_questions
+from thimble.corpus.questions import DECLINED_KINDS, NATURAL, load_questions
 from thimble.lab.statistics import wilson
 from thimble.session.grounding import citations
 from thimble.session.session import Session
-from thimble.session.settings import resolve
+from thimble.session.settings import resolve_settings
 
 OTHERS = Path(__file__).with_name("small_models") / "held_out.yaml"
 SEARCHES, ANY = {"search"}, {"search", "list", "read"}
@@ -132,7 +131,7 @@ def main() -> None:
         backend, _, name = model.partition("/")
         flags = {"backend": "reader" if backend == "rule" else backend, "model": name, "temperature": "0"}
         ours = {"calls": "schema", "budget": "4000", "max_turns": MOST_TURNS} if name else {}
-        session = Session(resolve({key: value for key, value in (flags | ours).items() if value}))
+        session = Session(resolve_settings({key: value for key, value in (flags | ours).items() if value}))
         every = [*questions()]
         asked = every[:: max(1, len(every) // arguments.first)] if arguments.first else every
         for one in asked:

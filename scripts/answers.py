@@ -19,13 +19,12 @@ from statistics import mean
 
 from thimble.agent.errors import BudgetError
 from thimble.agent.events import Answered
-from thimble.corpus.questions import Question, QuestionSet
-from thimble.corpus.questions import load as load_questions
-from thimble.corpus.score import score, shows
+from thimble.corpus.questions import Question, QuestionSet, load_questions
+from thimble.corpus.score import score_answer, shows_facts
 from thimble.lab.exit_code import exit_code
 from thimble.lab.experiment import fingerprint
 from thimble.lab.job_progress import progress
-from thimble.lab.pool import pooled
+from thimble.lab.pool import run_jobs
 from thimble.models import READER
 from thimble.session.parser import Parser
 from thimble.session.session import Session
@@ -121,7 +120,7 @@ def ask(question: Question, under: Asked) -> list[Mark]:
         answer, passages = answered.text, answered.ending == "passages"
         if exchange.scored:
             ledger = session.agent.ledger
-            scored, used = score(exchange, answer, question.kind), totals(ledger.of_exchange(ledger.exchanges))
+            scored, used = score_answer(exchange, answer, question.kind), totals(ledger.of_exchange(ledger.exchanges))
             marks.append(
                 Mark(
                     question.id,
@@ -136,7 +135,7 @@ def ask(question: Question, under: Asked) -> list[Mark]:
                     used.prompt.tokens,
                     used.prefill.tokens,
                     answered.ending,
-                    passages and shows(exchange, answer, question.kind),
+                    passages and shows_facts(exchange, answer, question.kind),
                 )
             )
     return marks
@@ -153,7 +152,7 @@ def _answer(session: Session, question: str) -> Answered:
 def ask_all(jobs: Sequence[tuple[Question, Asked]]) -> dict[Asked, list[Mark]]:
     """The marks of all questions under each setting, in the order of the questions."""
     found: dict[tuple[str, Asked], list[Mark]] = {}
-    pool = pooled(_do, iter(jobs), os.cpu_count() or 1)
+    pool = run_jobs(_do, iter(jobs), os.cpu_count() or 1)
     with progress("asked", len(jobs), len(jobs)) as advance, closing(pool) as done:
         for (question, under), marks in done:
             found[question.id, under] = marks

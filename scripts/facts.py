@@ -25,13 +25,12 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import SYSTEM
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
-from thimble.corpus.library import ARTICLES, Library, load
-from thimble.corpus.questions import Fact
-from thimble.corpus.questions import load as load_questions
+from thimble.corpus.library import ARTICLES, Library, load_library
+from thimble.corpus.questions import Fact, load_questions
 from thimble.lab.exit_code import exit_code
 from thimble.models.counting.vocabulary import counter_for
 from thimble.strategies.compression.excerpt import excerpt
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.tools.articles import ArticleTools
 
 STRATEGIES = ("sliding-window", "observation-masking", "retrieval", "compress")
@@ -42,7 +41,7 @@ OTHERS, BUDGET, MODEL = (2, 4, 8), 8_000, "qwen2.5:7b"
 @cache
 def library() -> Library:
     """The project's articles."""
-    return load(ARTICLES)
+    return load_library(ARTICLES)
 
 
 @cache
@@ -90,7 +89,7 @@ def left_in_view(spec: str, others: int, limit: int, counter: Counter) -> str:
     slugs = [article.slug for article in library().articles]
     for question, slug, fact in facts():
         history = session([slug, *lot.sample([other for other in slugs if other != slug], others)], question)
-        view = prepare(history, parse(spec, SideModel(Scripted([], counter))), Budget(limit, counter))
+        view = prepare(history, make_strategy(spec, SideModel(Scripted([], counter))), Budget(limit, counter))
         left.append(stands(fact, [message.content for message in view.messages if message.id != "question"]))
         sizes.append(view.tokens)
     return f"{sum(left)} · {mean(sizes):,.0f}"
@@ -110,7 +109,7 @@ def left_in_excerpts(ratio: float, counter: Counter) -> str:
 
 def check(spec: str, counter: Counter) -> None:
     """Raise UsageError for an invalid SPEC, or a strategy that asks a model, which this script does not have."""
-    strategy = parse(spec, SideModel(Scripted([], counter)))
+    strategy = make_strategy(spec, SideModel(Scripted([], counter)))
     if any(hasattr(part, "model") for part in getattr(strategy, "parts", [strategy])):
         raise UsageError(f"{spec} asks a model, and this script has none", "give a strategy that does not ask one")
 

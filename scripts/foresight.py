@@ -25,10 +25,10 @@ from thimble.agent.messages import Message, ToolCall, turns
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
-from thimble.commands.trajectories import read
+from thimble.commands.trajectories import read_trajectories
 from thimble.lab.exit_code import exit_code
 from thimble.strategies.masks import mask
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 PRICES = (0.02, 0.1, 0.25, 0.4, 0.7, 1.0)
 WINDOW = 5
@@ -84,7 +84,7 @@ def cheapest(run: Sizes, window: int, c: float) -> float:
 
 def spent(history: Sequence[Message], budget: Budget, window: int) -> float:
     """The cost of the same calls under thrifty."""
-    strategy = parse(f"thrifty:window={window},summaries=off", SideModel(Scripted([], budget.counter)))
+    strategy = make_strategy(f"thrifty:window={window},summaries=off", SideModel(Scripted([], budget.counter)))
     before: View | None = None
     total = 0.0
     for at in [turn.start for turn in turns(history)] + [len(history)]:
@@ -107,7 +107,7 @@ def made_up(seed: int) -> list[Message]:
 
 def main(files: Sequence[str]) -> None:
     """Print the table. Raises UsageError if no run is long enough."""
-    runs: list[Sequence[Message]] = [repair(run.messages).messages for run in read(map(Path, files))] or [
+    runs: list[Sequence[Message]] = [repair(run.messages).messages for run in read_trajectories(map(Path, files))] or [
         made_up(seed) for seed in range(MADE_UP)
     ]
     show([run for run in runs if len(turns(run)) > WINDOW])

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from thimble.agent.events import Answered
-from thimble.corpus.library import load
-from thimble.corpus.observations import read
+from thimble.corpus.library import load_library
+from thimble.corpus.observations import parse_observation
 from thimble.corpus.passages import passages
-from thimble.corpus.score import cited
+from thimble.corpus.score import cited_sources
 from thimble.lab.exit_code import exit_code
 from thimble.models import READER
 from thimble.session.parser import Parser
@@ -49,7 +49,9 @@ def ask(item: Item) -> Iterator[dict[str, Any]]:
     for turn, question in enumerate(item["turns"], 1):
         before = len(session.agent.history)
         answered = next(event for event in session.ask(question) if isinstance(event, Answered))
-        results = (read(one.content, one.name) for one in session.agent.history[before:] if one.role == "tool")
+        results = (
+            parse_observation(one.content, one.name) for one in session.agent.history[before:] if one.role == "tool"
+        )
         found = sorted((one for shows in results for one in shows.said if one.score), key=lambda one: -one.score)
         score = found[0].score if found else 0.0
         yield _line(item, turn, answered.text, answered.ending, score, [f"[{one.source}] {one.text}" for one in found])
@@ -62,7 +64,7 @@ def _line(item: Item, turn: int, answer: str, ending: str, score: float, found: 
         "score": round(score, 3),
         "answer": answer,
         "passages": found[:NEAREST],
-        "cited": sorted(cited(answer)),
+        "cited": sorted(cited_sources(answer)),
     }
 
 
@@ -72,7 +74,7 @@ class PlainSearch:
     def __init__(self) -> None:
         self._said = [
             (article.slug, one.text)
-            for article in load().articles
+            for article in load_library().articles
             for section in article.sections
             for one in passages(section.text)
         ]

@@ -108,16 +108,16 @@ def open_session(journal: str | PathLike[str] | None = None, **settings: object)
     import os
     from pathlib import Path
 
-    from thimble.session.journal.folder import reopened
+    from thimble.session.journal.folder import reopen
     from thimble.session.journal.journal import Journal
     from thimble.session.session import Session
-    from thimble.session.settings import resolve
+    from thimble.session.settings import resolve_settings
 
-    asked = resolve(_known(settings))
+    asked = resolve_settings(_known(settings))
     path = None if journal is None else Path(journal).expanduser()
     if path is None or not os.path.lexists(path):
         return Session(asked, Journal(path))
-    return Session(*reopened(asked, path))
+    return Session(*reopen(asked, path))
 
 
 def answer(session: Session, question: str) -> str:
@@ -187,10 +187,10 @@ def _known(settings: Mapping[str, object]) -> dict[str, object]:
     """The settings as the command line would give them. Raises UsageError for an unknown name."""
     from pathlib import Path
 
-    from thimble.session.settings import unknown
+    from thimble.session.settings import unknown_setting_error
     from thimble.session.settings_table import SETTINGS
 
     for name in settings:
         if name not in SETTINGS:
-            raise unknown(name, f"there is no setting {name!r}")
+            raise unknown_setting_error(name, f"there is no setting {name!r}")
     return {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}

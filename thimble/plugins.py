@@ -34,19 +34,21 @@ def package(plugin: EntryPoint) -> str:
     return plugin.dist.name if plugin.dist else plugin.module
 
 
-def called(plugin: EntryPoint) -> str:
+def plugin_label(plugin: EntryPoint) -> str:
     """The name of a plugin in errors and notices: `name (package)`."""
     return f"{plugin.name} ({package(plugin)})"
 
 
-def load(plugin: EntryPoint) -> Any:
+def load_plugin(plugin: EntryPoint) -> Any:
     """Import the object of an entry point. Raises UsageError, in one line, for any error of the package."""
     try:
         return plugin.load()
     except (Exception, SystemExit) as error:
-        raise broken(plugin, error) from error
+        raise plugin_error(plugin, error) from error
 
 
-def broken(plugin: EntryPoint, error: BaseException) -> UsageError:
+def plugin_error(plugin: EntryPoint, error: BaseException) -> UsageError:
     """The error for a plugin that cannot be used."""
-    return UsageError(f"{called(plugin)} cannot be used: {in_words(error)}", f"fix or uninstall {package(plugin)}")
+    return UsageError(
+        f"{plugin_label(plugin)} cannot be used: {in_words(error)}", f"fix or uninstall {package(plugin)}"
+    )

@@ -20,7 +20,7 @@ from headroom.ccr.tool_injection import CCRToolInjector
 
 from benchmarks.rivals.session import Entry, Session
 from thimble.agent.messages import Message
-from thimble.models.chat import read, write
+from thimble.models.chat import read_messages, write_message
 
 VOCABULARIES = "litellm_core_utils/tokenizers"
 
@@ -77,9 +77,9 @@ def _settle() -> None:
 
 def into(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Convert messages to its format."""
-    return list(map(write, messages))
+    return list(map(write_message, messages))
 
 
 def out(message: dict[str, Any]) -> list[Message]:
     """Convert one of its messages to ours."""
-    return read([message])
+    return read_messages([message])

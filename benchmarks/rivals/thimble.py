@@ -14,7 +14,7 @@ from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
 from thimble.lab.replay.fake_model import newest_name
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import STRATEGIES, asks_a_model
 
 TUNED = ["observation-masking:window=1,when=always"]
@@ -30,7 +30,7 @@ def entries() -> list[Entry]:
 def start(spec: str) -> Session:
     """A conversation under a SPEC; if that asks a model, the reply is always the same summary."""
     side = SideModel(Scripted([lambda messages, tools: f"{newest_name(messages)} {SUMMARY}"] * 999, TinyCounter()))
-    strategy, budget = parse(spec, side), Budget(BUDGET, TinyCounter())
+    strategy, budget = make_strategy(spec, side), Budget(BUDGET, TinyCounter())
     before: View | None = None
 
     async def manage(history: list[Message]) -> Sequence[Message]:

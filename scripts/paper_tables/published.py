@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scripts.paper_tables.printed import HYBRID, MASKING, NAIVE_HYBRID, RAW, SUMMARY
 from thimble.agent.errors import UsageError
-from thimble.lab.csv_records import Record, read
+from thimble.lab.csv_records import Record, read_csv
 
 COLUMNS = (
     "experiment",
@@ -103,7 +103,7 @@ def runs(path: Path) -> dict[str, Runs]:
     found = {
         model: {strategy: by_experiment[name] for strategy, name in of.items()} for model, of in EXPERIMENTS.items()
     }
-    for record in read(path, COLUMNS):
+    for record in read_csv(path, COLUMNS):
         experiment, instance = record.name("experiment"), record.name("instance_id")
         if experiment not in by_experiment:
             raise UsageError(f"{record.place}: no table has the experiment {experiment}", fix)

@@ -26,7 +26,7 @@ from scripts.paper_tables.printed import (
     half_unit,
 )
 from scripts.paper_tables.published import Runs
-from thimble.lab.statistics import RESAMPLES, TAILS, Comparison, Floats, interval, resampled, two_sided
+from thimble.lab.statistics import RESAMPLES, TAILS, Comparison, Floats, percentile_interval, resample_means, two_sided
 
 ERRORS = 4
 """The tolerance in standard errors: by chance, one figure in 16,000 is beyond it."""
@@ -57,8 +57,10 @@ class Recomputed:
     def __init__(self, model: str, runs: Runs) -> None:
         self.model, self.runs = model, runs
         self.instances = sorted(set().union(*runs.values()))
-        self.means = cache(lambda strategy, measure: resampled([*self.values(strategy, measure).values()]))
-        self.changes = cache(lambda strategy, measure, baseline: resampled(self.pairs(strategy, measure, baseline)))
+        self.means = cache(lambda strategy, measure: resample_means([*self.values(strategy, measure).values()]))
+        self.changes = cache(
+            lambda strategy, measure, baseline: resample_means(self.pairs(strategy, measure, baseline))
+        )
 
     def values(self, strategy: str, measure: str) -> dict[str, float]:
         """The values of a measure, by instance."""
@@ -80,7 +82,7 @@ class Recomputed:
         """The paired comparison of a strategy with the baseline."""
         means = self.changes(strategy, measure, baseline)
         difference = float(np.mean(self.pairs(strategy, measure, baseline)))
-        return Comparison(difference, *interval(means), two_sided(means))
+        return Comparison(difference, *percentile_interval(means), two_sided(means))
 
     def published(self, n: int, what: str, value: float, printed: str) -> str:
         """A remark on the number of published instances, and the mean of the others if the printed value is right."""

@@ -17,7 +17,7 @@ from thimble.agent.prompts import BY_SCHEMA, CANNOT
 from thimble.agent.protocols import Embedder, Tool
 from thimble.corpus.observations import sources
 from thimble.lab.training.fine_tune import Example
-from thimble.models.tool_calls.prompt import conversation
+from thimble.models.tool_calls.prompt import plain_conversation
 from thimble.tools import everyday
 
 EXCHANGES = 4
@@ -51,7 +51,7 @@ def talk(seed: int, embedder: Embedder | None) -> list[dict[str, str]]:
         for at in range(EXCHANGES):
             wanted = made_up.wanted()
             history += _exchange(wanted, tools[wanted.tool], str(at))
-    texts = conversation(history, [tool.schema for tool in tools.values()])
+    texts = plain_conversation(history, [tool.schema for tool in tools.values()])
     return [{"role": text.role, "content": text.content} for text in texts]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from thimble.corpus.article import numbered, parse
+from thimble.corpus.article import number_slugs, parse_article
 from thimble.corpus.library import Library
 
 SYNONYM, FILLER, LOWER_CASE, TYPO = 0.3, 0.4, 0.4, 0.25
@@ -57,7 +57,7 @@ class MadeUp:
         number = self._random.randint(4, 7)
         drawn = [self._article(*subject) for subject in subjects]
         texts = sorted((facts[0].source, text) for text, facts in drawn[:number])
-        self.library = Library(Path(), tuple(numbered(parse(text, f"{slug}.md") for slug, text in texts)))
+        self.library = Library(Path(), tuple(number_slugs(parse_article(text, f"{slug}.md") for slug, text in texts)))
         self._pools = {
             "articles": [fact for _, facts in drawn[:number] for fact in facts],
             "absent": [fact for _, facts in drawn[number:] for fact in facts],

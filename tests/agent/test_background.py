@@ -32,7 +32,7 @@ from thimble.agent.events import SideBegan, SideCalled
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Backend, Delta, Text, Usage
 from thimble.agent.side import SideModel
-from thimble.models import built_in
+from thimble.models import make_reader
 from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.openai.backend import OpenAIBackend
@@ -140,7 +140,7 @@ def test_a_lagged_errand_ends_after_so_many_calls_of_the_agent(steps: int) -> No
 
 
 def test_halting_is_heard_only_by_the_call_that_is_halted() -> None:
-    background.check()
+    background.raise_if_halted()
     assert background.halt() is None
     seen: list[bool] = []
     errand = BackgroundCall(lambda reply: seen.append(background.halt()), StepWorker())
@@ -240,7 +240,7 @@ def test_two_replies_stream_at_once(kind: str) -> None:
         backend = {
             "ollama": lambda: Ollama("qwen2.5:7b", OllamaServer(front.url)),
             "openai": lambda: OpenAIBackend("openai", "tiny", Connection(front.url), needed=4_000),
-            "reader": built_in,
+            "reader": make_reader,
         }[kind]()
         side = SideModel(backend)
         alone = text_of(backend)

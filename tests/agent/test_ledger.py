@@ -184,7 +184,7 @@ def test_a_cache_that_was_lost_is_unknown_and_a_prompt_that_was_cut_too() -> Non
     ledger = Ledger(preparing=Preparing(1, "none", 8_000))
     for prompt, seconds, had in [(1_000, 1.0, 0), (2_000, 1.0, 1_000), (2_500, 0.5, 2_000), (3_000, 3.0, 2_500)]:
         ledger.add(SideCalled("summary", prompt, True, took(prompt, seconds), seconds, shared=had))
-    assert [figures.amount(one.cached) for one in ledger.calls] == ["~0", "~1,000", "~2,000", "?"]
+    assert [figures.format_amount(one.cached) for one in ledger.calls] == ["~0", "~1,000", "~2,000", "?"]
     ledger.add(SideCalled("summary", 3_500, True, took(3_500, 0.5), 0.5, shared=3_000))
     ledger.add(PromptCut(1, 3_500, 900, True))
     assert ledger.calls[-1].cached == Amount(None)
@@ -196,7 +196,7 @@ def test_a_server_that_loaded_the_model_had_nothing_cached() -> None:
     for loading, prefill in ((1.53, 1.0), (0.0009, 0.1), (1.52, 1.0), (0.015, 0.1)):
         usage = Usage(prompt_tokens=1_000, output_tokens=5, load_seconds=loading, prefill_seconds=prefill)
         ledger.add(SideCalled("summary", 1_000, True, usage, 2.0, shared=900))
-    assert [figures.amount(one.cached) for one in ledger.calls] == ["~0", "~900", "~0", "~900"]
+    assert [figures.format_amount(one.cached) for one in ledger.calls] == ["~0", "~900", "~0", "~900"]
     assert [one.timed.computed for one in ledger.calls if one.timed] == [1_000, 100, 1_000, 100]
 
 

@@ -30,7 +30,7 @@ from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from thimble.agent.reply import CALL_CHARACTERS
 from thimble.agent.side import SideModel
 from thimble.strategies.observation_masking import ObservationMasking
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import STRATEGIES
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ def test_forty_steps_with_every_strategy(spec: str) -> None:
     steps = [[Text(f"Step {n}."), call(n, arguments=f'{{"slug": "{n}"}}')] for n in range(40)]
     side = SideModel(Script([[Text(f"Summary {n}.")] for n in range(40)]))
     side.backend.model = "aside"
-    session = agent(*steps, "Done.", strategy=parse(spec, side), strategy_name=spec, side=side, max_turns=60)
+    session = agent(*steps, "Done.", strategy=make_strategy(spec, side), strategy_name=spec, side=side, max_turns=60)
     session.tools = {"read_article": Acts("read_article", lambda arguments: words(600, str(arguments["slug"])))}
     events = list(run(session, "What do the forty say?"))
     assert events[-1] == Answered("Done.", "answered")

@@ -24,7 +24,7 @@ from tests.support.scripted import Scripted
 from tests.support.strict_server import refusal
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
-from thimble.agent.messages import ROLES, Message, ToolCall, pending
+from thimble.agent.messages import ROLES, Message, ToolCall, pending_turn
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.turns import question
@@ -115,18 +115,18 @@ def test_every_view_of_a_session_is_taken(history: list[Message], every: list[Br
             before = prepare(so_far, strategy, budget(limit), before)
         except BudgetError:
             continue
-        sent = list(map(chat.write, before.messages))
-        assert refusal(sent, may_wait=bool(pending(so_far))) == ""
+        sent = list(map(chat.write_message, before.messages))
+        assert refusal(sent, may_wait=bool(pending_turn(so_far))) == ""
         assert is_faithful(before.messages, so_far) == []
-        assert pending(before.messages) == pending(so_far)
+        assert pending_turn(before.messages) == pending_turn(so_far)
 
 
 @given(broken_histories(), st.lists(changes(), max_size=3))
 def test_a_prompt_of_the_filter_is_taken(history: list[Message], every: list[Breaks]) -> None:
-    document = chat.conversation([*map(chat.write, history)])
+    document = chat.read_conversation([*map(chat.write_message, history)])
     side = SideModel(Scripted([], TinyCounter()))
     written = prepare_document(document, "nasty", Nasty(all_of(every)), budget(10**6), side)
-    assert refusal(written["messages"], may_wait=bool(pending(document.repaired.messages))) == ""
+    assert refusal(written["messages"], may_wait=bool(pending_turn(document.repaired.messages))) == ""
 
 
 HISTORY = Story().ask("the task").turn(60, 60).answer("a").ask("the question").turn(60, 60).messages

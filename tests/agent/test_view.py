@@ -26,7 +26,7 @@ from tests.support.histories import (
 )
 from tests.support.specs import build
 from thimble.agent.errors import BudgetError
-from thimble.agent.fit import shortened
+from thimble.agent.fit import shorten_message
 from thimble.agent.laws import keep_laws
 from thimble.agent.messages import Message, ToolCall, blocks
 from thimble.agent.repair import repair
@@ -68,7 +68,7 @@ def edited(draw: st.DrawFn) -> tuple[list[Message], list[Message], list[str], li
         elif fate == "masked":
             view.append(message.rewritten("(gone)", "test"))
         elif fate == "shortened":
-            view.append(shortened(message, 0.25, ROOMY))
+            view.append(shorten_message(message, 0.25, ROOMY))
     return history, view, fates, inserted
 
 

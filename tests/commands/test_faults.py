@@ -19,8 +19,8 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, measure
 from thimble.commands.faults import Faults, needs_of
-from thimble.commands.replay import calls, replay
-from thimble.strategies.spec import parse
+from thimble.commands.replay import call_lengths, replay
+from thimble.strategies.spec import make_strategy
 
 BUDGET = Budget(10**9, EstimateCounter())
 SPECS = ["none", "observation-masking:window=1,when=always", "sliding-window:window=1", "tidy+dedup", "truncate"]
@@ -91,7 +91,9 @@ def runs(draw: st.DrawFn) -> list[Message]:
 def test_it_counts_what_a_slow_search_counts(history: list[Message], spec: str, limit: int) -> None:
     needs, budget = needs_of(history), Budget(limit, EstimateCounter())
     assert [*needs] == [at for at, message in enumerate(history) if message.role == "assistant"]
-    for at, call in zip(calls(history), replay(history, parse(spec, SideModel(Summariser())), budget), strict=True):
+    for at, call in zip(
+        call_lengths(history), replay(history, make_strategy(spec, SideModel(Summariser())), budget), strict=True
+    ):
         if call.view and at in needs:
             found = Faults()
             found.add(needs, call.view)

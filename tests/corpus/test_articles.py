@@ -9,8 +9,8 @@ from functools import cache
 
 from thimble.agent.messages import Message
 from thimble.corpus.article import Article
-from thimble.corpus.library import ARTICLES, Library, load
-from thimble.corpus.markdown import plain
+from thimble.corpus.library import ARTICLES, Library, load_library
+from thimble.corpus.markdown import strip_markup
 from thimble.models.counting.vocabulary import counter_for
 
 LINK = re.compile(r"\[[^\[\]]+\]\(([^()\s]+)\)")
@@ -20,7 +20,7 @@ SHARED_WORDS = 12
 
 @cache
 def library() -> Library:
-    return load()
+    return load_library()
 
 
 def body(article: Article) -> str:
@@ -66,7 +66,7 @@ def test_every_article_is_linked_from_another() -> None:
 def test_no_two_articles_share_a_long_passage() -> None:
     held: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for article in library().articles:
-        words = re.findall(r"\w+", plain(body(article)).casefold())
+        words = re.findall(r"\w+", strip_markup(body(article)).casefold())
         for at in range(len(words) - SHARED_WORDS + 1):
             held[tuple(words[at : at + SHARED_WORDS])].add(article.slug)
     assert {" ".join(run): slugs for run, slugs in held.items() if len(slugs) > 1} == {}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
 from thimble.agent.messages import CANCELLED, Message, ToolCall
-from thimble.corpus.attribution import SOURCE, attribute, pieces
-from thimble.corpus.library import load as load_library
-from thimble.corpus.questions import load
+from thimble.corpus.attribution import SOURCE, attribute, collect_sources
+from thimble.corpus.library import load_library
+from thimble.corpus.questions import load_questions
 from thimble.tools import everyday, toolbox
 from thimble.tools.notebook import Notebook
 
@@ -94,7 +94,7 @@ def result(name: str, as_: str = "", **arguments: object) -> list[Message]:
 
 
 def sources(messages: Sequence[Message]) -> set[str]:
-    return {source for source, _ in pieces(messages)}
+    return {source for source, _ in collect_sources(messages)}
 
 
 def test_each_tool_shows_its_sources() -> None:
@@ -111,20 +111,20 @@ def test_each_tool_shows_its_sources() -> None:
 def test_a_hidden_or_failed_result_shows_nothing() -> None:
     asked, found = result("read_article", slug="context-windows")
     for content in (CANCELLED, "Error: no article 'x'; nearest: context-windows"):
-        assert not any(text for _, text in pieces([asked, replace(found, content=content)]))
+        assert not any(text for _, text in collect_sources([asked, replace(found, content=content)]))
     masked = replace(found, content="[masked: read_article, 2,000 tokens]", why="old")
-    assert not any(text for _, text in pieces([asked, masked]))
+    assert not any(text for _, text in collect_sources([asked, masked]))
 
 
 def test_each_article_that_is_listed_is_known() -> None:
     listed = result("list_articles", topic="agents")
     titles = [article.title for article in LIBRARY.matching("agents")][:4]
-    assert attribute(f"The articles are {', '.join(titles)}.", [*pieces(listed)]) == [""]
+    assert attribute(f"The articles are {', '.join(titles)}.", [*collect_sources(listed)]) == [""]
 
 
 PROVED = [
     (exchange.question, proof)
-    for question in load().questions
+    for question in load_questions().questions
     for exchange in question.exchanges[:1]
     for fact in exchange.facts
     for proof in fact.proof[:1]
@@ -134,10 +134,10 @@ PROVED = [
 
 @pytest.mark.parametrize(("question", "proof"), PROVED)
 def test_a_sentence_of_what_was_found_has_its_article_and_one_of_another_has_none(question: str, proof: object) -> None:
-    found = [*pieces(result("search", query=question))]
+    found = [*collect_sources(result("search", query=question))]
     sentence, article = proof.sentence, proof.article  # type: ignore[attr-defined]
     holders = {source for source, text in found if sentence in text}
     if holders:
         assert {*attribute(sentence, found)} <= holders | {article}
-    others = [piece for piece in pieces(result("search", query="tomatoes and chess")) if piece[0] != article]
+    others = [piece for piece in collect_sources(result("search", query="tomatoes and chess")) if piece[0] != article]
     assert not attribute(sentence, others)

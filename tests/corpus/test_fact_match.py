@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.repl.screen.test_sanitise import NASTY
-from thimble.corpus.fact_match import missing, quotes
+from thimble.corpus.fact_match import missing_words, quotes_fact
 
 PIECES = re.split(" ", "launch code 4711 84,000 € 3 May 2031 per cent 1.5 million the of is GPT-4 日本")
 FACTS = st.one_of(NASTY, st.text(max_size=40), st.lists(st.sampled_from(PIECES)).map(" ".join))
@@ -15,18 +15,18 @@ FACTS = st.one_of(NASTY, st.text(max_size=40), st.lists(st.sampled_from(PIECES))
 
 @given(FACTS, FACTS)
 def test_a_text_that_quotes_the_fact_misses_nothing(before: str, fact: str) -> None:
-    assert not missing(f"{before}\n\n{fact}", fact)
+    assert not missing_words(f"{before}\n\n{fact}", fact)
 
 
 @given(FACTS)
 def test_an_empty_text_misses_all_of_it(fact: str) -> None:
-    assert missing("", fact) or not fact.strip()
+    assert missing_words("", fact) or not fact.strip()
 
 
 @given(FACTS, FACTS)
 def test_no_verdict_only_where_the_question_says_it_all(text: str, fact: str) -> None:
-    assert missing(text, fact, f"Is it true that\n\n{fact}") is None
-    assert missing(text, fact) is not None or not fact.strip()
+    assert missing_words(text, fact, f"Is it true that\n\n{fact}") is None
+    assert missing_words(text, fact) is not None or not fact.strip()
 
 
 @pytest.mark.parametrize(
@@ -58,26 +58,26 @@ def test_no_verdict_only_where_the_question_says_it_all(text: str, fact: str) ->
     ],
 )
 def test_words_in_any_order_and_figures_however_written(fact: str, text: str, lost: list[str]) -> None:
-    assert missing(text, fact) == lost
+    assert missing_words(text, fact) == lost
 
 
 def test_words_of_the_question_do_not_count_for_the_answer() -> None:
     fact, question = "The launch code is 4711.", "What is the launch code?"
-    assert missing("4711", fact, question) == []
-    assert missing("I do not know the launch code", fact, question) == ["4711"]
-    assert missing("yes", fact, "Is the launch code 4711?") is None
-    assert missing("I do not know", "The door is not locked.", "Is the door locked?") is None
-    assert missing("代碼是 4711。", "發射代碼是4711", "發射代碼是什麼?") == []
+    assert missing_words("4711", fact, question) == []
+    assert missing_words("I do not know the launch code", fact, question) == ["4711"]
+    assert missing_words("yes", fact, "Is the launch code 4711?") is None
+    assert missing_words("I do not know", "The door is not locked.", "Is the door locked?") is None
+    assert missing_words("代碼是 4711。", "發射代碼是4711", "發射代碼是什麼?") == []
 
 
 @given(FACTS, FACTS)
 def test_a_text_quotes_what_stands_in_it_alone(before: str, fact: str) -> None:
-    assert quotes(f"{before}\n\n1: {fact}\n", fact)
-    assert not quotes(f"x{fact.strip()}x", fact) or not fact.strip() or not fact.strip().isascii()
+    assert quotes_fact(f"{before}\n\n1: {fact}\n", fact)
+    assert not quotes_fact(f"x{fact.strip()}x", fact) or not fact.strip() or not fact.strip().isascii()
 
 
 def test_a_part_of_a_word_is_no_quotation() -> None:
-    assert not quotes("At last, 14711 and what?", "a")
-    assert not quotes("At last, 14711 and what?", "4711")
-    assert not quotes("At last, 14711 and what?", "?")
-    assert quotes("文件說發射代碼是四七一一。", "發射代碼是四七一一")
+    assert not quotes_fact("At last, 14711 and what?", "a")
+    assert not quotes_fact("At last, 14711 and what?", "4711")
+    assert not quotes_fact("At last, 14711 and what?", "?")
+    assert quotes_fact("文件說發射代碼是四七一一。", "發射代碼是四七一一")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.corpus.article import parse
+from thimble.corpus.article import parse_article
 from thimble.corpus.graph import FOLLOWS, Graph, graph_of
-from thimble.corpus.library import load
+from thimble.corpus.library import load_library
 
 LINKED = "# KV cache\n\nSee [masks](masking), [it](masking.md#how), [that](sub/long.md), [[Observation masking|them]]."
 
@@ -55,11 +55,11 @@ def test_links_by_slug_file_and_title_and_none_that_lead_nowhere() -> None:
         "kv.md": LINKED,
         "long.md": "long",
     }
-    graph = graph_of([parse(text, path) for path, text in texts.items()])
+    graph = graph_of([parse_article(text, path) for path, text in texts.items()])
     assert graph.links == [(0, 1), (1, 0), (1, 2)]
 
 
 def test_the_articles_that_ship_are_linked() -> None:
-    graph = load().graph
+    graph = load_library().graph
     assert len(graph.links) > 200
     assert all(graph.near(article, 1) for article in range(graph.size))

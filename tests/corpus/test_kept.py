@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.agent.errors import UsageError
-from thimble.corpus.library import Library, load
+from thimble.corpus.library import Library, load_library
 from thimble.corpus.search import Search
 
 QUERIES = ("cache", "prefix cache", "old tool results", "the", "window", "ca", "上下文")
@@ -48,7 +48,7 @@ def said(known: Library) -> object:
 
 def opened(folder: Path, keep: Path | None = None) -> object:
     try:
-        return said(load(folder, keep))
+        return said(load_library(folder, keep))
     except UsageError as error:
         return error.what
 
@@ -96,7 +96,7 @@ def folder(tmp_path: Path) -> Path:
 def read_again(folder: Path, keep: Path) -> list[tuple[int, int]]:
     """How much was to be read, as it was told."""
     told: list[tuple[int, int]] = []
-    assert said(load(folder, keep, lambda done, of: told.append((done, of)))) == opened(folder)
+    assert said(load_library(folder, keep, lambda done, of: told.append((done, of)))) == opened(folder)
     return told
 
 
@@ -113,7 +113,7 @@ def test_only_what_has_changed_is_read_again(folder: Path, tmp_path: Path) -> No
 
 def test_only_the_user_can_read_it(folder: Path, tmp_path: Path) -> None:
     keep = tmp_path / "cache" / "kept"
-    known = load(folder, keep)
+    known = load_library(folder, keep)
     assert {stat.S_IMODE(path.stat().st_mode) for path in keep.parent.iterdir()} == {0o600}
     assert stat.S_IMODE(keep.parent.stat().st_mode) == 0o700
     assert len(known.articles) == 30
@@ -122,7 +122,7 @@ def test_only_the_user_can_read_it(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"no database", b"SQLite format 3\0" + b"\0" * 5_000, None])
 def test_a_damaged_file_is_made_anew(folder: Path, tmp_path: Path, damage: bytes | None) -> None:
     keep = tmp_path / "kept"
-    load(folder, keep)
+    load_library(folder, keep)
     keep.write_bytes(keep.read_bytes()[:9_000] if damage is None else damage)
     assert opened(folder, keep) == opened(folder)
     assert read_again(folder, keep) == []
@@ -130,10 +130,10 @@ def test_a_damaged_file_is_made_anew(folder: Path, tmp_path: Path, damage: bytes
 
 def test_damage_that_a_search_meets_is_told_and_read_anew_the_next_time(folder: Path, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
-    load(folder, keep)
+    load_library(folder, keep)
     with closing(sqlite3.connect(keep)) as connection, connection:
         connection.execute("DELETE FROM passages_docsize")
-    known = load(folder, keep)
+    known = load_library(folder, keep)
     with pytest.raises(UsageError, match="the cache of the articles is damaged"):
         Search(known).find("cache")
     assert opened(folder, keep) == opened(folder)
@@ -146,20 +146,20 @@ def test_wherever_bytes_are_flipped_it_opens(seed: int) -> None:
         folder.mkdir()
         for number in range(9):
             (folder / f"{number}.md").write_text(f"# Note {number}\n\ncache {number}\n")
-        load(folder, keep)
+        load_library(folder, keep)
         whole = bytearray(keep.read_bytes())
         for _ in range(at.randrange(1, 2_000)):
             whole[at.randrange(100, len(whole))] = at.randrange(256)
         keep.write_bytes(whole)
         with suppress(UsageError):  # it is deleted then
-            Search(load(folder, keep)).find("cache")
+            Search(load_library(folder, keep)).find("cache")
             return
         assert opened(folder, keep) == opened(folder)
 
 
 def test_another_version_is_made_anew(folder: Path, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
-    load(folder, keep)
+    load_library(folder, keep)
     with closing(sqlite3.connect(keep)) as connection:
         connection.execute("PRAGMA user_version = 1")
     assert len(read_again(folder, keep)) == 30
@@ -174,7 +174,7 @@ def test_where_it_cannot_be_kept_it_is_read_into_memory(folder: Path, tmp_path: 
 
 def test_an_open_session_does_not_see_what_another_one_finds(folder: Path, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
-    known = load(folder, keep)
+    known = load_library(folder, keep)
     before = said(known)
     (folder / "note-3.md").write_text("# Another\n\ncache cache")
     (folder / "note-4.md").unlink()
@@ -191,7 +191,7 @@ def test_ctrl_c_keeps_whole_articles_only(folder: Path, tmp_path: Path, monkeypa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        load(folder, keep, stop)
+        load_library(folder, keep, stop)
     assert read_again(folder, keep) == [(done, 18) for done in range(18)]
 
 
@@ -206,7 +206,7 @@ def test_threads_may_make_it_at_once(folder: Path, tmp_path: Path) -> None:
 def test_a_file_that_vanishes_meanwhile_is_left_out_and_looked_for_again(folder: Path, tmp_path: Path) -> None:
     keep, gone = tmp_path / "kept", folder / "note-7.md"
     text = gone.read_text()
-    known = load(folder, keep, lambda done, of: gone.unlink(missing_ok=True))
+    known = load_library(folder, keep, lambda done, of: gone.unlink(missing_ok=True))
     assert [skip[:2] for skip in known.skipped] == [("note-7.md", "No such file or directory")]
     gone.write_text(text)
     assert read_again(folder, keep) == [(0, 1)]
@@ -217,7 +217,7 @@ def crowd() -> Iterator[Library]:
     with tempfile.TemporaryDirectory() as place:
         for number in range(700):
             Path(place, f"a-note-on-{number}.md").write_text("text")
-        yield load(Path(place))
+        yield load_library(Path(place))
 
 
 def test_a_slug_that_is_nearly_right_is_found_among_many(crowd: Library) -> None:

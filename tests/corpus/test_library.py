@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
-from thimble.corpus.article import Article, Section, parse, sections
-from thimble.corpus.library import Library, load
+from thimble.corpus.article import Article, Section, parse_article, sections
+from thimble.corpus.library import Library, load_library
 
 FRONT = """---
 slug: kv-cache
@@ -38,7 +38,7 @@ NASTY = st.lists(
 
 def parsed(text: str) -> Article | str:
     try:
-        return parse(text, "folder/My file.md")
+        return parse_article(text, "folder/My file.md")
     except ValueError as error:
         return str(error)
 
@@ -80,12 +80,12 @@ def test_any_text_is_an_article_or_a_reason(text: str) -> None:
 
 @given(st.text("-: []{}&*!|>'\"\n\tab#%@`,?=+", max_size=60), st.sampled_from(["---", "+++"]))
 def test_whatever_a_head_holds_the_text_below_it_is_read(block: str, mark: str) -> None:
-    article = parse(f"{mark}\n{block}\n{mark}\nBody.", "a.md")
+    article = parse_article(f"{mark}\n{block}\n{mark}\nBody.", "a.md")
     assert article.sections[-1].text.endswith("Body.")
 
 
 def test_front_matter() -> None:
-    article = parse(f"{FRONT}\nFirst.\n\n## Next\nSecond one.\n", "a/b.md")
+    article = parse_article(f"{FRONT}\nFirst.\n\n## Next\nSecond one.\n", "a/b.md")
     assert article == Article(
         slug="kv-cache",
         title="KV cache: reuse",
@@ -102,12 +102,12 @@ def test_front_matter() -> None:
 
 
 def test_without_front_matter() -> None:
-    article = parse("# The *title*\n\nFirst sentence here. Second.\n", "a/My File.md")
+    article = parse_article("# The *title*\n\nFirst sentence here. Second.\n", "a/My File.md")
     assert article.slug == "my-file"
     assert article.title == "The *title*"
     assert article.summary == "First sentence here."
     assert article.sections == (Section("Opening", "First sentence here. Second."),)
-    assert parse("no heading", "a/My File.txt").title == "My File"
+    assert parse_article("no heading", "a/My File.txt").title == "My File"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_without_front_matter() -> None:
     ],
 )
 def test_prose_between_rules_is_no_front_matter(text: str) -> None:
-    assert (parse(text, "a.md").sections[0].text, parse(text, "a.md").unused) == (text, "")
+    assert (parse_article(text, "a.md").sections[0].text, parse_article(text, "a.md").unused) == (text, "")
 
 
 @pytest.mark.parametrize(
@@ -148,17 +148,17 @@ def test_prose_between_rules_is_no_front_matter(text: str) -> None:
     ],
 )
 def test_a_head_that_yaml_refuses_is_read_field_by_field(head: str, title: str, tags: str) -> None:
-    article = parse(f"---\n{head}\n---\n\nBody.\n\n---\n\nBelow a rule.", "a.md")
+    article = parse_article(f"---\n{head}\n---\n\nBody.\n\n---\n\nBelow a rule.", "a.md")
     assert (article.title, " ".join(tag.replace(" ", "") for tag in article.tags)) == (title, tags)
     assert (article.sections[0].text, article.unused) == ("Body.\n\n---\n\nBelow a rule.", "")
 
 
 def test_toml() -> None:
     head = '+++\ntitle = "Foo: bar"\ndate = 2024-01-02\ntags = ["a", "b"]\n\n[extra]\nweight = 1\n+++\n'
-    article = parse(f"{head}Body.", "a.md")
+    article = parse_article(f"{head}Body.", "a.md")
     assert (article.title, article.date, article.tags) == ("Foo: bar", "2024-01-02", ("a", "b"))
     assert article.sections[0].text == "Body."
-    assert parse("+++\ntitle = Foo\ntags = [\n 'a'\n]\n+++\nBody.", "a.md").title == "Foo"
+    assert parse_article("+++\ntitle = Foo\ntags = [\n 'a'\n]\n+++\nBody.", "a.md").title == "Foo"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_toml() -> None:
     ],
 )
 def test_unused_lines_of_a_head_are_named_and_in_the_text(head: str, title: str, unused: str) -> None:
-    article = parse(f"---\n{head}\n---\nBody.", "a.md")
+    article = parse_article(f"---\n{head}\n---\nBody.", "a.md")
     assert (article.title, article.unused) == (title, unused)
     assert "not a field" in article.sections[0].text
     assert article.sections[0].text.endswith("Body.")
@@ -190,15 +190,15 @@ def test_encodings_and_line_ends_of_windows_are_read(tmp_path: Path, encoding: s
     text = f"{FRONT}# Café\n\nOne — two.\n\n## Two\n\n```\n## no\n```\n"
     mark = "\ufeff" if encoding[-3:] in ("-le", "-be") else ""
     write(tmp_path, a_MD=(mark + text.replace("\n", end)).encode(encoding))
-    (article,) = load(tmp_path).articles
-    assert article == parse(text, "a.MD")
+    (article,) = load_library(tmp_path).articles
+    assert article == parse_article(text, "a.MD")
 
 
 def test_a_folder_is_read_in_order_and_below(tmp_path: Path) -> None:
     write(tmp_path, b_md="b", a_txt="a", c__d_markdown="d", e_rst="no", _hidden_md="no")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "x.md").write_text("no")
-    assert [article.path for article in load(tmp_path).articles] == [
+    assert [article.path for article in load_library(tmp_path).articles] == [
         "a.txt",
         "b.md",
         "c/d.markdown",
@@ -226,7 +226,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (folder / "i.md").symlink_to("nowhere.md")
     (folder / "j.md").symlink_to("a.md")
     os.mkfifo(folder / "k.md")
-    library = load(folder)
+    library = load_library(folder)
     assert [article.path for article in library.articles] == ["a.md", "c.md", "j.md"]
     assert {skip.path: skip.reason.split(" (")[0] for skip in library.skipped} == {
         "b.md": "it is not UTF-8 text",
@@ -246,13 +246,13 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 def test_nothing_to_read_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no folder of articles") as missing:
-        load(tmp_path / "nowhere")
+        load_library(tmp_path / "nowhere")
     assert "--corpus" in missing.value.fix
     with pytest.raises(UsageError, match="no articles in"):
-        load(tmp_path)
+        load_library(tmp_path)
     write(tmp_path, a_md=b"\xff")
     with pytest.raises(UsageError, match=r"a\.md: it is not UTF-8"):
-        load(tmp_path)
+        load_library(tmp_path)
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def library() -> Library:
         "masking.md": "---\ntitle: Masking/old observations\ntags: context\n---\nHide what is old.",
         "plans.md": "# Agent plans\n\nFor an agent.",
     }
-    return Library(Path("x"), tuple(parse(text, path) for path, text in texts.items()))
+    return Library(Path("x"), tuple(parse_article(text, path) for path, text in texts.items()))
 
 
 def test_get_takes_the_exact_slug_only(library: Library) -> None:
@@ -282,7 +282,7 @@ def test_find_takes_what_is_meant(library: Library, name: str) -> None:
 
 @given(st.text())
 def test_find_answers_or_says_no(name: str) -> None:
-    known = Library(Path("x"), (parse("text", "a-b.md"), parse("# a b\ntext", "c.md")))
+    known = Library(Path("x"), (parse_article("text", "a-b.md"), parse_article("# a b\ntext", "c.md")))
     try:
         found = known.find(name).slug
     except UsageError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thimble.corpus.library import load
+from thimble.corpus.library import load_library
 from thimble.corpus.manual import COMMANDS_PAGE, MANUAL_SLUG, manual
 from thimble.repl.commands.table import COMMANDS
 from thimble.session.settings_table import SETTINGS
@@ -19,10 +19,10 @@ def test_each_command_and_flag_is_found_by_its_name() -> None:
 def test_no_page_has_the_name_of_an_article() -> None:
     slugs = {page.slug for page in manual().articles}
     assert all(slug.startswith(MANUAL_SLUG) for slug in slugs)
-    assert not slugs & {article.slug for article in load().articles}
+    assert not slugs & {article.slug for article in load_library().articles}
 
 
 def test_only_what_leans_on_the_manual_is_searched_there() -> None:
-    tools = ArticleTools(load())
+    tools = ArticleTools(load_library())
     assert MANUAL_SLUG in tools.search_articles("what does /undo do", earlier=COMMANDS_PAGE)
     assert MANUAL_SLUG not in tools.search_articles("what does /undo do", earlier="what is attention? [attention]")

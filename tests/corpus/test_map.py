@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.corpus.article import parse
-from thimble.corpus.library import Library, load
+from thimble.corpus.article import parse_article
+from thimble.corpus.library import Library, load_library
 from thimble.corpus.map import Map
 
 SIZES: list[Callable[[str], float]] = [len, lambda text: -(-len(text) // 4), lambda text: len(text.encode())]
@@ -20,7 +20,7 @@ TEXTS = {
     "kv.md": "# KV cache\n\nThe cache keeps keys. See [nothing](gone).",
     "moss.md": "# Moss gardens\n\nMoss grows in the shade.",
 }
-SHIPPED = Map(load())
+SHIPPED = Map(load_library())
 WORDS = st.lists(st.sampled_from(["cache", "moss", "masking", "agents", "the", "qqq", '"', "🙂"]), max_size=4).map(
     " ".join
 )
@@ -36,7 +36,7 @@ def libraries(draw: st.DrawFn) -> Library:
         title, near, heading = draw(WORDS), draw(st.lists(names, max_size=3)), draw(WORDS)
         links = " ".join(f"[x]({name})" for name in near)
         articles.append(
-            parse(f"# {title or 'Untitled'}\n\nText {links}\n\n## {heading or 'More'}\ntext", f"a{number}.md")
+            parse_article(f"# {title or 'Untitled'}\n\nText {links}\n\n## {heading or 'More'}\ntext", f"a{number}.md")
         )
     return Library(Path("x"), tuple(articles))
 
@@ -74,7 +74,7 @@ def test_all_of_a_small_library_is_there_if_there_is_room(library: Library, ques
 
 
 def test_the_whole_text() -> None:
-    drawn = Map(Library(Path("x"), tuple(parse(text, path) for path, text in TEXTS.items())))
+    drawn = Map(Library(Path("x"), tuple(parse_article(text, path) for path, text in TEXTS.items())))
     assert drawn.text("ten", 1_000) == (
         "3 of 3 articles, best first\n"
         "masking — Observation masking\n"
@@ -94,7 +94,7 @@ def test_the_whole_text() -> None:
 
 
 def test_an_article_that_the_question_does_not_name_is_there_by_its_links() -> None:
-    drawn = Map(Library(Path("x"), tuple(parse(text, path) for path, text in TEXTS.items())))
+    drawn = Map(Library(Path("x"), tuple(parse_article(text, path) for path, text in TEXTS.items())))
     masking, kv, moss = drawn.ranks("ten")
     assert masking > kv > moss == 0
 

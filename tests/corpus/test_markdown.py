@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.corpus.markdown import heading, marked_lines, paragraphs, plain, sentences, shorten
+from thimble.corpus.markdown import heading, marked_lines, paragraphs, sentences, shorten, strip_markup
 
 LINES = st.sampled_from(
     [
@@ -47,7 +47,7 @@ def test_sentences_lose_only_space(text: str) -> None:
 
 @given(TEXTS)
 def test_plain_text_keeps_every_word(text: str) -> None:
-    words = set(plain("\n".join(["kept one", text.replace("`", "").replace("~", ""), "", "kept two"])).split())
+    words = set(strip_markup("\n".join(["kept one", text.replace("`", "").replace("~", ""), "", "kept two"])).split())
     assert {"kept", "one", "two"} <= words
 
 
@@ -89,7 +89,7 @@ def test_plain_removes_markup() -> None:
         "See [the **paper**](https://x.org/a) and `code_here`,\n_not_ snake_case or 2 * 3 * 4.\n"
         "> quoted\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n- first\n- second\n  goes on\n\n```python\nx = [1]\n```"
     )
-    assert plain(text).split("\n") == [
+    assert strip_markup(text).split("\n") == [
         "See the paper and code_here, not snake_case or 2 * 3 * 4. quoted",
         "a · b",
         "1 · 2",

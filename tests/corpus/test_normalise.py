@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.corpus.normalise import UNITS, Quantity, holds, states, tokens
+from thimble.corpus.normalise import UNITS, Quantity, has_words, states_answer, tokenize
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz ", min_size=1, max_size=30)
 NUMBERS = st.decimals(min_value=0, max_value=10**9, places=2).map(lambda number: f"{number:,}")
@@ -14,22 +14,22 @@ NUMBERS = st.decimals(min_value=0, max_value=10**9, places=2).map(lambda number:
 
 @given(st.text(max_size=200))
 def test_any_text_has_tokens_and_states_itself(text: str) -> None:
-    assert states(text, text) == bool(tokens(text))
+    assert states_answer(text, text) == bool(tokenize(text))
 
 
 @given(WORDS, WORDS, WORDS)
 def test_a_text_states_each_run_of_its_words(before: str, answer: str, after: str) -> None:
     said = f"{before} {answer} {after}"
-    assert states(said, answer) == bool(tokens(answer))
+    assert states_answer(said, answer) == bool(tokenize(answer))
 
 
 @given(NUMBERS, st.sampled_from(sorted(UNITS)), st.sampled_from(sorted(UNITS)))
 def test_a_unit_is_part_of_a_number_unless_none_is_asked_for(number: str, unit: str, other: str) -> None:
-    assert states(f"about {number} {unit}, they say", f"{number} {unit}")
-    assert states(f"about {number} {unit}, they say", number)
-    assert not states(f"about {number}, they say", f"{number} {unit}")
+    assert states_answer(f"about {number} {unit}, they say", f"{number} {unit}")
+    assert states_answer(f"about {number} {unit}, they say", number)
+    assert not states_answer(f"about {number}, they say", f"{number} {unit}")
     if UNITS[unit][0] != UNITS[other][0]:
-        assert not states(f"about {number} {other}", f"{number} {unit}") or UNITS[unit] == UNITS[other]
+        assert not states_answer(f"about {number} {other}", f"{number} {unit}") or UNITS[unit] == UNITS[other]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_unit_is_part_of_a_number_unless_none_is_asked_for(number: str, unit: 
     ],
 )
 def test_a_text_states_an_answer_in_other_words(text: str, answer: str) -> None:
-    assert states(text, answer)
+    assert states_answer(text, answer)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_text_states_an_answer_in_other_words(text: str, answer: str) -> None:
     ],
 )
 def test_a_text_does_not_state_another_answer(text: str, answer: str) -> None:
-    assert not states(text, answer)
+    assert not states_answer(text, answer)
 
 
 PLACES = st.lists(
@@ -99,15 +99,15 @@ def test_a_sentence_with_a_word_for_each_place_holds_the_way_in_any_order(
 ) -> None:
     said = [data.draw(st.sampled_from(words)).replace("_", " ") for words in places]
     sentence = ", and ".join(data.draw(st.permutations(said)))
-    assert holds(f"So {sentence}.", way(places))
-    assert not holds(f"So {sentence}.", f"{way(places)} absent")
+    assert has_words(f"So {sentence}.", way(places))
+    assert not has_words(f"So {sentence}.", f"{way(places)} absent")
 
 
 @given(PLACES, PLACES)
 def test_a_way_holds_if_each_of_its_parts_holds(one: list[list[str]], other: list[list[str]]) -> None:
     sentence = "A loop of tools was cut off in 84 % of cases."
-    assert holds(sentence, way(one + other)) == (holds(sentence, way(one)) and holds(sentence, way(other)))
+    assert has_words(sentence, way(one + other)) == (has_words(sentence, way(one)) and has_words(sentence, way(other)))
 
 
 def test_a_quantity_keeps_what_was_written() -> None:
-    assert tokens("1.5 minutes") == (Quantity(1.5, "time", 90.0),)
+    assert tokenize("1.5 minutes") == (Quantity(1.5, "time", 90.0),)

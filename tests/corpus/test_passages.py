@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.corpus.article import parse
+from thimble.corpus.article import parse_article
 from thimble.corpus.library import Library
 from thimble.corpus.markdown import HEADING_CHARACTERS
 from thimble.corpus.passages import LEAST_WORDS, LETTERS, MOST_WORDS, SENTENCE_CHARACTERS, Passage, passages
@@ -163,4 +163,6 @@ def test_the_passages_of_a_hostile_text_are_not_much_longer_than_it(text: str) -
     assert sum(len(passage.text) + len(passage.heading) for passage in found) <= 40 * len(text)
     assert all(len(passage.heading) <= HEADING_CHARACTERS for passage in found)
     assert all(len(passage.text) <= 3 * SENTENCE_CHARACTERS for passage in found)
-    assert Library(Path("x"), (parse(f"x\n\n{text}", "a.md"),)).index.rows.size == len(list(passages(f"x\n\n{text}")))
+    assert Library(Path("x"), (parse_article(f"x\n\n{text}", "a.md"),)).index.rows.size == len(
+        list(passages(f"x\n\n{text}"))
+    )

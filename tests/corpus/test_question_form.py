@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thimble.corpus.question_form import leans
+from thimble.corpus.question_form import needs_context
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from thimble.corpus.question_form import leans
     ],
 )
 def test_half_a_sentence_and_a_pronoun_lean(question: str) -> None:
-    assert leans(question)
+    assert needs_context(question)
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_half_a_sentence_and_a_pronoun_lean(question: str) -> None:
     ],
 )
 def test_a_question_that_names_its_subject_does_not(question: str) -> None:
-    assert not leans(question)
+    assert not needs_context(question)

@@ -11,12 +11,11 @@ import pytest
 
 from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
-from thimble.corpus.library import Library, load
-from thimble.corpus.markdown import plain
-from thimble.corpus.normalise import holds, states
-from thimble.corpus.questions import NATURAL, Exchange, Fact, Proof, Question
-from thimble.corpus.questions import load as load_questions
-from thimble.corpus.score import score
+from thimble.corpus.library import Library, load_library
+from thimble.corpus.markdown import strip_markup
+from thimble.corpus.normalise import has_words, states_answer
+from thimble.corpus.questions import NATURAL, Exchange, Fact, Proof, Question, load_questions
+from thimble.corpus.score import score_answer
 from thimble.corpus.search import Search
 from thimble.corpus.words import STOPWORDS
 
@@ -40,14 +39,14 @@ def exchanges(kind: str) -> list[tuple[Question, Exchange]]:
 
 @cache
 def library() -> Library:
-    return load()
+    return load_library()
 
 
 @cache
 def article(slug: str) -> str:
     found = library().get(slug)
     text = "\n\n".join((found.title, found.summary, *(section.text for section in found.sections)))
-    return squeezed(f"{text}\n{plain(text)}")
+    return squeezed(f"{text}\n{strip_markup(text)}")
 
 
 @cache
@@ -57,7 +56,7 @@ def search() -> Search:
 
 @cache
 def sections_and_lines() -> list[str]:
-    sections = [plain(section.text) for found in library().articles for section in found.sections]
+    sections = [strip_markup(section.text) for found in library().articles for section in found.sections]
     files = [path for path in FILES.rglob("*") if path.is_file()]
     return sections + [line for path in files for line in path.read_text().splitlines()]
 
@@ -83,7 +82,7 @@ def proved(facts: tuple[Fact, ...]) -> str:
 
 
 def answers(text: str, exchange: Exchange) -> bool:
-    return all(states(text, word) for word in exchange.absent)
+    return all(states_answer(text, word) for word in exchange.absent)
 
 
 def test_no_question_is_asked_twice() -> None:
@@ -97,10 +96,10 @@ def test_every_accepted_answer_stands_in_its_cited_sentence(kind: str) -> None:
         for fact in exchange.facts:
             for proof in fact.proof:
                 assert squeezed(proof.sentence) in place(proof, question), (question.id, proof)
-                assert any(states(proof.sentence, answer) for answer in fact.accept), (question.id, proof)
-                assert fact.beside is None or states(proof.sentence, fact.beside), (question.id, proof)
+                assert any(states_answer(proof.sentence, answer) for answer in fact.accept), (question.id, proof)
+                assert fact.beside is None or states_answer(proof.sentence, fact.beside), (question.id, proof)
             for answer in fact.accept:
-                assert any(states(proof.sentence, answer) for proof in fact.proof), (question.id, answer)
+                assert any(states_answer(proof.sentence, answer) for proof in fact.proof), (question.id, answer)
 
 
 @each_kind
@@ -109,12 +108,12 @@ def test_the_proof_is_a_right_answer_and_little_else_is(kind: str) -> None:
         if not exchange.facts:
             continue
         right = proved(exchange.facts)
-        assert score(exchange, right).why == "", question.id
+        assert score_answer(exchange, right).why == "", question.id
         wrong = [f"{right} Or is it {other}?" for other in exchange.reject]
         for answer in (REFUSAL, f"{REFUSAL} {right}", exchange.question, *wrong):
-            assert not score(exchange, answer).right, (question.id, answer)
+            assert not score_answer(exchange, answer).right, (question.id, answer)
         for slug in {proof.article for fact in exchange.facts for proof in fact.proof if proof.article}:
-            assert score(exchange, f"{article(slug)} {right}").why.startswith("too long"), question.id
+            assert score_answer(exchange, f"{article(slug)} {right}").why.startswith("too long"), question.id
 
 
 @each_natural
@@ -125,8 +124,8 @@ def test_each_proof_of_a_natural_question_states_its_fact(kind: str) -> None:
             for proof in fact.proof:
                 assert squeezed(proof.sentence) in place(proof, question), (question.id, proof)
                 said = f"{proof.source} {proof.sentence}" if kind == "listing" else proof.sentence
-                assert kind == "listing" or any(holds(said, way) for way in fact.accept), (question.id, proof)
-        assert not score(exchange, REFUSAL, kind).right, question.id
+                assert kind == "listing" or any(has_words(said, way) for way in fact.accept), (question.id, proof)
+        assert not score_answer(exchange, REFUSAL, kind).right, question.id
 
 
 ABSENT = [e for kind in (*KINDS, "offtopic", "neartopic") for _, e in exchanges(kind) if e.absent]
@@ -134,7 +133,7 @@ ABSENT = [e for kind in (*KINDS, "offtopic", "neartopic") for _, e in exchanges(
 
 def test_an_answer_that_is_absent_is_not_found() -> None:
     for exchange in ABSENT:
-        assert score(exchange, REFUSAL).right, exchange.question
+        assert score_answer(exchange, REFUSAL).right, exchange.question
         for hit in search().find(exchange.question, limit=10):
             assert not answers(hit.text, exchange), exchange.question
 

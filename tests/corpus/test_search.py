@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from tests.support.embedding import Counting, counted
 from thimble.agent.protocols import Embedder
-from thimble.corpus.article import OPENING, parse
-from thimble.corpus.library import Library, load
+from thimble.corpus.article import OPENING, parse_article
+from thimble.corpus.library import Library, load_library
 from thimble.corpus.passages import passages
 from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, MAX_TERMS, OF_ASKING, OF_SECTION, QUERY, Ranking
 from thimble.corpus.search import Search
-from thimble.corpus.words import STOPWORDS, terms, words
+from thimble.corpus.words import STOPWORDS, split_words, terms
 from thimble.models.embeddings.static import static_embedder
 
 TEXTS = {
@@ -54,7 +54,7 @@ The café of the façade forgets Ångström.
     "moss.md": "# Moss gardens\n\nMoss grows in the shade. It needs light.\n\n**Ferns.** They organise in tufts.\n",
     "chinese.md": "# 上下文\n\n模型的上下文窗口有限。缓存可以重用前缀。",
 }
-LIBRARY = Library(Path("x"), tuple(parse(text, path) for path, text in TEXTS.items()))
+LIBRARY = Library(Path("x"), tuple(parse_article(text, path) for path, text in TEXTS.items()))
 EMBEDDERS: dict[str, Embedder | None] = {"words alone": None, "counting": Counting()}
 if (static := static_embedder()) is not None:
     EMBEDDERS["static"] = static
@@ -62,7 +62,8 @@ SEARCHES = {name: Search(LIBRARY, embedder) for name, embedder in EMBEDDERS.item
 with_each = pytest.mark.parametrize("name", SEARCHES)
 SEARCH = SEARCHES["words alone"]
 EVERY_WORD = sorted(
-    {word for a in LIBRARY.articles for s in a.sections for p in passages(s.text) for word in words(p.text)} - STOPWORDS
+    {word for a in LIBRARY.articles for s in a.sections for p in passages(s.text) for word in split_words(p.text)}
+    - STOPWORDS
 )
 NASTY = st.lists(
     st.sampled_from(
@@ -111,7 +112,7 @@ def test_the_same_query_has_the_same_hits_and_a_lower_limit_their_beginning(name
 @given(st.sampled_from(EVERY_WORD))
 def test_every_word_of_a_text_is_found(name: str, word: str) -> None:
     hits = SEARCHES[name].find(word, 50, per_section=9)
-    assert any(word in words(hit.text) for hit in hits)
+    assert any(word in split_words(hit.text) for hit in hits)
 
 
 @pytest.mark.parametrize("query", ["", " ", "qqq", "🙂", "zzz yyy", "the of"])
@@ -277,7 +278,7 @@ def test_two_things_in_one_query_both_come(name: str) -> None:
     assert {slug for slug, _ in hits} == {"masking", "moss"}
 
 
-SHIPPED = load()
+SHIPPED = load_library()
 
 
 @pytest.mark.skipif(static is None, reason="wordllama is not installed")
@@ -302,7 +303,7 @@ def test_a_server_of_embeddings_that_fails_leaves_the_words() -> None:
 
 def test_the_passages_are_embedded_once() -> None:
     counting = Counting(name="once")
-    library = Library(Path("x"), (parse("# Other\n\nOne text.", "other.md"), *LIBRARY.articles))
+    library = Library(Path("x"), (parse_article("# Other\n\nOne text.", "other.md"), *LIBRARY.articles))
     for query in ("cache", "prefix", "cache"):
         Search(library, counting).find(query)
     assert len([texts for texts in counting.asked if len(texts) > 2]) == 1
@@ -312,7 +313,7 @@ def test_the_passages_are_embedded_once() -> None:
 
 
 def test_a_book_is_soon_found() -> None:
-    book = parse("# Book\n" + "word word word word. " * 50_000 + "A zebra.", "book.txt")
+    book = parse_article("# Book\n" + "word word word word. " * 50_000 + "A zebra.", "book.txt")
     search = Search(Library(Path("x"), (book,)))
     assert [hit.section.title for hit in search.find("word")] == ["Opening"]
     assert search.find("zebra word")[0].text.endswith("zebra.")
@@ -329,14 +330,14 @@ def test_threads_may_share_a_search(name: str) -> None:
 
 @with_each
 def test_a_library_without_a_passage_finds_nothing(name: str) -> None:
-    search = Search(Library(Path("x"), (parse("## Only a heading", "empty.md"),)), EMBEDDERS[name])
+    search = Search(Library(Path("x"), (parse_article("## Only a heading", "empty.md"),)), EMBEDDERS[name])
     assert search.find("heading") == []
     assert search.fits("heading") == {}
 
 
 def test_a_section_without_end_does_not_hold_a_search_up() -> None:
     text = "- a prefix cache\n" * 6_000
-    library = Library(Path("x"), (parse(text, "a.md"), parse("# Moss\n\nA prefix of moss.", "b.md")))
+    library = Library(Path("x"), (parse_article(text, "a.md"), parse_article("# Moss\n\nA prefix of moss.", "b.md")))
     ranked = [row for row, _ in Ranking(library.index, "prefix cache").best()]
     assert len(library.index.rows) > 10 * OF_SECTION
     assert len(ranked) == OF_SECTION + 1

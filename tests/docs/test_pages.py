@@ -25,8 +25,7 @@ from thimble.models.reader.answer import SECOND
 from thimble.models.reader.evidence import NEAR_SCORE, SURE
 from thimble.repl.cli.headless import DONE
 from thimble.repl.cli.laws import BROKEN
-from thimble.repl.cli.recordings import load as load_recording
-from thimble.repl.cli.recordings import settled
+from thimble.repl.cli.recordings import load_recording, playback_settings
 from thimble.session.playback import Playback
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -198,7 +197,7 @@ def test_the_timeline_on_the_page_is_that_of_the_cassette() -> None:
     (shown,) = (body for body in blocks("text", "screen") if body.startswith("› /timeline"))
     recording = load_recording("reader/comem", ROOT)
     playback = Playback(recording, "reader/comem", lambda seconds, line: 0.0)
-    session = Session(settled(Settings(), recording), playback=playback)
+    session = Session(playback_settings(Settings(), recording), playback=playback)
     for _, line in recording.typed[:3]:
         typed(session, line)
     assert f"› /timeline\n{typed(session, '/timeline', drawn=True)}\n" == shown

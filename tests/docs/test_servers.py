@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.paths import ROOT
 from tests.whole.test_failures import FAILURES
-from thimble.models import room
+from thimble.models import call_room
 from thimble.models.openai.server import PORTS
 from thimble.models.wire import api_key
 from thimble.session.settings import ADDRESSES, Settings
@@ -70,7 +70,7 @@ def test_the_worked_examples_follow_from_the_table() -> None:
 
 
 def test_the_context_holds_what_the_usual_budget_needs() -> None:
-    assert CONTEXT / 2 < room(Settings().budget) <= CONTEXT
+    assert CONTEXT / 2 < call_room(Settings().budget) <= CONTEXT
     assert set(re.findall(r"(?:--max-model-len|-c|--context-length) (\d+)", PAGE)) == {str(CONTEXT)}
 
 

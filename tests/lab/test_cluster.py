@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
-from thimble.lab.cluster import LOCAL_CLUSTER, clustered
+from thimble.lab.cluster import LOCAL_CLUSTER, run_cluster_jobs
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Ray itself
 RAY_EXTRA = "pip install 'thimble-agent[cluster]'"
@@ -43,10 +43,10 @@ def living(process: int) -> bool:
 def test_the_job_of_a_killed_worker_is_done_again_and_counted_once_unless_it_always_kills(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason=RAY_EXTRA)
     do = partial(killed_once, tmp_path)
-    done = clustered(do, iter(range(20)), 2, LOCAL_CLUSTER)
+    done = run_cluster_jobs(do, iter(range(20)), 2, LOCAL_CLUSTER)
     assert sorted(done) == [(number, number * number) for number in range(20)]
     with pytest.raises(UsageError, match="killed four workers"):
-        list(clustered(do, iter([-1]), 2, LOCAL_CLUSTER))
+        list(run_cluster_jobs(do, iter([-1]), 2, LOCAL_CLUSTER))
 
 
 ENDLESS = f"""
@@ -87,11 +87,11 @@ def test_what_is_under_way_ends_with_the_command(tmp_path: Path, how: signal.Sig
 def test_what_is_not_a_cluster_is_one_line(address: str) -> None:
     pytest.importorskip("ray", reason=RAY_EXTRA)
     with pytest.raises(UsageError, match=f"at {address}: "):
-        list(clustered(abs, iter([1]), None, address))
+        list(run_cluster_jobs(abs, iter([1]), None, address))
 
 
 def test_without_ray_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError) as error:
-        list(clustered(abs, iter([1]), None, LOCAL_CLUSTER))
+        list(run_cluster_jobs(abs, iter([1]), None, LOCAL_CLUSTER))
     assert error.value.fix == RAY_EXTRA

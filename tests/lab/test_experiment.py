@@ -22,7 +22,7 @@ from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment import Experiment, Row, Rows, run_experiment
 from thimble.lab.findings import ResultTable
-from thimble.lab.pool import pooled
+from thimble.lab.pool import run_jobs
 from thimble.lab.store import Store
 
 
@@ -147,7 +147,7 @@ def test_what_ends_the_command_loses_no_finished_case(tmp_path: Path, sent: sign
 
 def test_a_worker_that_is_killed_is_one_line() -> None:
     with pytest.raises(UsageError, match="a worker process was killed"):
-        list(pooled(_ended, iter(range(4)), 2))
+        list(run_jobs(_ended, iter(range(4)), 2))
 
 
 def _ended(number: int) -> int:
@@ -167,5 +167,5 @@ def test_a_pool_takes_no_more_jobs_than_it_can_use(jobs: list[int], processes: i
             taken += 1
             yield one
 
-    for done, _ in enumerate(pooled(abs, take(), processes)):
+    for done, _ in enumerate(run_jobs(abs, take(), processes)):
         assert taken <= done + 1 + 2 * processes

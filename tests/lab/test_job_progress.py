@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.lab.job_progress import LINE_PAUSE_SECONDS, progress
-from thimble.session.figures import duration
+from thimble.session.figures import format_duration
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.floats(0, 30)), max_size=30))
@@ -28,7 +28,7 @@ def test_lines_are_apart_and_tell_the_time_for_the_rest_of_the_size(done: list[t
         found = re.fullmatch(rf"done (\d+) of {len(done)}(?:, about (.*) left)?", line)
         assert found
         so_far = sum(size for size, _ in done[: int(found[1])])
-        assert found[2] == (duration(at / so_far * (total - so_far)) if so_far else None)
+        assert found[2] == (format_duration(at / so_far * (total - so_far)) if so_far else None)
     times = [0.0, *(at for at, _ in told)]
     assert all(later - earlier >= LINE_PAUSE_SECONDS for earlier, later in pairwise(times))
     assert now - times[-1] < LINE_PAUSE_SECONDS

@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.lab.statistics import DRAWS_AT_ONCE, Comparison, holm, interval, paired, resampled, two_sided, wilson
+from thimble.lab.statistics import (
+    DRAWS_AT_ONCE,
+    Comparison,
+    compare_paired,
+    holm,
+    percentile_interval,
+    resample_means,
+    two_sided,
+    wilson,
+)
 
 FEW = 1_000
 """Resamples of a test."""
@@ -39,7 +48,7 @@ def error(share: float) -> float:
 
 
 def pair(pairs: Sequence[tuple[float, float]], **how: int) -> Comparison:
-    return paired([a for a, _ in pairs], [b for _, b in pairs], **{"resamples": FEW} | how)
+    return compare_paired([a for a, _ in pairs], [b for _, b in pairs], **{"resamples": FEW} | how)
 
 
 # --- paired bootstrap -------------------------------------------------------------------------------------------------
@@ -50,14 +59,14 @@ def test_p_is_that_of_all_resamples(values: list[int]) -> None:
     """In decimals, whose sums are zero only up to rounding."""
     means = every_mean([Fraction(value, 10) for value in values])
     tail = min(share([mean >= 0 for mean in means]), share([mean <= 0 for mean in means]))
-    found = paired([value / 10 for value in values], [0] * len(values), resamples=FEW)
+    found = compare_paired([value / 10 for value in values], [0] * len(values), resamples=FEW)
     assert found.p == pytest.approx(min(1, 2 * tail), abs=2 * error(tail))
 
 
 @given(tenths)
 def test_the_interval_holds_95_percent_of_all_resamples(values: list[int]) -> None:
     means = [float(mean) for mean in every_mean([Fraction(value) for value in values])]
-    low, high = interval(resampled(values, resamples=FEW))
+    low, high = percentile_interval(resample_means(values, resamples=FEW))
     for end, tail in ((low, 0.025), (high, 0.975)):
         assert share([mean < end - 1e-9 for mean in means]) <= tail + error(tail)
         assert share([mean <= end + 1e-9 for mean in means]) >= tail - error(tail)
@@ -79,28 +88,30 @@ def test_the_other_way_round_is_the_same_with_the_other_sign(pairs: list[tuple[i
 
 
 def test_no_crossing_is_a_p_of_zero() -> None:
-    assert paired([1, 2, 3], [0, 0, 0]).p == 0
-    assert paired([1, 2], [1, 2]) == Comparison(0, 0, 0, 1)
-    assert two_sided(resampled([0.1, 0.2, -0.3])) > 0.9
+    assert compare_paired([1, 2, 3], [0, 0, 0]).p == 0
+    assert compare_paired([1, 2], [1, 2]) == Comparison(0, 0, 0, 1)
+    assert two_sided(resample_means([0.1, 0.2, -0.3])) > 0.9
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     lot = np.random.default_rng(7)
-    found = [paired(0.3 + lot.exponential(size=60), lot.exponential(size=60), resamples=600) for _ in range(300)]
+    found = [
+        compare_paired(0.3 + lot.exponential(size=60), lot.exponential(size=60), resamples=600) for _ in range(300)
+    ]
     assert 0.91 <= share([one.low <= 0.3 <= one.high for one in found]) <= 0.98
 
 
 def test_more_instances_than_are_drawn_at_once() -> None:
-    means = resampled(np.arange(DRAWS_AT_ONCE + 1), resamples=3)
+    means = resample_means(np.arange(DRAWS_AT_ONCE + 1), resamples=3)
     assert means.shape == (3,)
     assert means == pytest.approx(DRAWS_AT_ONCE / 2, rel=0.02)
 
 
 def test_what_cannot_be_compared() -> None:
     with pytest.raises(ValueError, match="nothing to resample"):
-        paired([], [])
+        compare_paired([], [])
     with pytest.raises(ValueError, match="1 and 2 values are not pairs"):
-        paired([1], [1, 2])
+        compare_paired([1], [1, 2])
 
 
 # --- Wilson, Holm -----------------------------------------------------------------------------------------------------

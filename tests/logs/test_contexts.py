@@ -40,19 +40,19 @@ from tests.logs.samples import (
     tool_use,
     usage,
 )
-from thimble.logs.forms import read
+from thimble.logs.forms import read_logs
 from thimble.logs.log import Log
-from thimble.models.chat import conversation
+from thimble.models.chat import read_conversation
 
 
 def logs_of(folder: Path, content: bytes) -> list[Log]:
     (folder / "s").write_bytes(content)
-    return read(folder / "s")
+    return read_logs(folder / "s")
 
 
 def words(log: Log, places: Sequence[int]) -> list[str]:
     """The first line of each of these entries."""
-    messages = conversation([log.entries[place] for place in places]).repaired.messages
+    messages = read_conversation([log.entries[place] for place in places]).repaired.messages
     return [message.content.strip().split("\n")[0] for message in messages]
 
 
@@ -215,7 +215,7 @@ def test_a_second_developer_message_of_codex_stays_in_its_place(tmp_path: Path) 
     (log,) = logs_of(tmp_path, lines(*CODEX))
     assert [log.entries[place]["role"] for place in (0, 1)] == ["system", "user"]
     (log,) = logs_of(tmp_path, lines({**CODEX[0], "payload": {"id": "s"}}, *CODEX[1:]))
-    assert conversation(log.entries).repaired.messages[0].content == "Ask before you write."
+    assert read_conversation(log.entries).repaired.messages[0].content == "Ask before you write."
 
 
 def test_pi_keeps_what_a_compaction_names_and_walks_the_newest_path(tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ def test_requests_that_have_nothing_in_common_are_conversations_of_their_own(tmp
     asked = [*({"role": "developer", "content": words} for words in ("Be brief.", "Be kind.")), CHAT[0]]
     said_on = [{"type": "message", "role": "assistant", "content": "On"}]
     (log,) = logs_of(tmp_path, lines(responses(None, asked, said_on, "r1")))
-    told = [message.role for message in conversation(log.entries).repaired.messages]
+    told = [message.role for message in read_conversation(log.entries).repaired.messages]
     assert told == ["system", "user", "user", "assistant"]
 
 

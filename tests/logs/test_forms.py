@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.logs.samples import ANSWER, ASK, CHAT, CLAUDE, INSPECT, OUTPUT, SAMPLES, THOUGHT, document, lines
 from thimble.agent.errors import UsageError
-from thimble.logs.forms import FORMS, read
+from thimble.logs.forms import FORMS, read_logs
 from thimble.logs.log import Log
-from thimble.models.chat import conversation
+from thimble.models.chat import read_conversation
 
 NAMES = sorted(SAMPLES)
 
@@ -27,12 +27,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def logs_of(folder: Path, content: bytes) -> list[Log]:
     path = folder / "session"
     path.write_bytes(content)
-    return read(path)
+    return read_logs(path)
 
 
 def told(log: Log) -> list[tuple[str, str, list[tuple[str, object]]]]:
     """Role, words and calls of each message, as the intake takes them, without a system prompt."""
-    messages = conversation(log.entries).repaired.messages
+    messages = read_conversation(log.entries).repaired.messages
     return [
         (message.role, message.content.strip(), [(call.name, json.loads(call.arguments)) for call in message.calls])
         for message in messages
@@ -51,7 +51,7 @@ def test_every_form_tells_the_same_session(name: str, folder: Path) -> None:
         ("tool", OUTPUT, []),
         ("assistant", ANSWER, []),
     ]
-    assert conversation(log.entries).repaired.lost == 0
+    assert read_conversation(log.entries).repaired.lost == 0
     assert len(log.calls) == 2
     assert [log.entries[call.at]["role"] for call in log.calls] == ["assistant", "assistant"]
     assert len(log.contexts) == 1, "nothing was compacted"
@@ -136,15 +136,15 @@ def test_lines_of_an_unknown_type_are_counted_by_it(name: str, folder: Path) -> 
 def test_what_a_file_is_does_not_depend_on_its_name(tmp_path: Path) -> None:
     packed = tmp_path / "notes.txt"
     packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + SAMPLES["codex"][1]))
-    assert read(packed)[0].form == "Codex"
+    assert read_logs(packed)[0].form == "Codex"
     zipped = tmp_path / "log.eval"
     with zipfile.ZipFile(zipped, "w") as archive:
         archive.writestr("samples/1_epoch_1.json", json.dumps(INSPECT["samples"][0]))  # type: ignore[index]
         archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": {}}))
-    assert len(read(zipped)[0].calls) == 2
+    assert len(read_logs(zipped)[0].calls) == 2
     zipped.write_bytes(zipped.read_bytes()[:-30])
     with pytest.raises(UsageError, match="cannot be read"):
-        read(zipped)
+        read_logs(zipped)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_long_file_is_read_line_by_line(tmp_path: Path) -> None:
         for at in range(300):
             file.write(lines({**CLAUDE[4], "uuid": f"n{at}", "toolUseResult": "x" * 50_000}))
     tracemalloc.start()
-    (log,) = read(path)
+    (log,) = read_logs(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert log.left_out["toolUseResult"] == 301

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.logs.samples import CLAUDE, claude, lines, tool_result
-from thimble.logs.forms import read
-from thimble.logs.secrets import FORMS, masked
+from thimble.logs.forms import read_logs
+from thimble.logs.secrets import FORMS, mask_secrets
 
 LETTERS = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 3
 SECRETS = {
@@ -49,7 +49,7 @@ def test_a_secret_is_masked_with_its_kind_and_nothing_around_it(kind: str, escap
     if escaped:  # as a call's arguments hold it
         text, secret = json.dumps(json.dumps({"text": text})), json.dumps(json.dumps(secret))[3:-3]
     found: Counter[str] = Counter()
-    shown = masked(text, found)
+    shown = mask_secrets(text, found)
     assert shown == text.replace(secret, f"[masked: {kind}]")
     assert found == {kind: 1}
 
@@ -68,7 +68,7 @@ def test_a_secret_is_masked_with_its_kind_and_nothing_around_it(kind: str, escap
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert masked(text, Counter()) == text
+    assert mask_secrets(text, Counter()) == text
 
 
 def test_secrets_are_masked_in_results_and_calls_and_counted_on_reading(tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_secrets_are_masked_in_results_and_calls_and_counted_on_reading(tmp_path
             claude("user", "u2", "a1", tool_result(text=f"{key}\n{key}")),
         )
     )
-    (log,) = read(path)
+    (log,) = read_logs(path)
     assert key not in json.dumps(log.entries)
     assert json.dumps(log.entries).count("[masked: GitHub token]") == 3
     assert log.left_out["masked: GitHub token"] == 3
-    (kept,) = read(path, keep_secrets=True)
+    (kept,) = read_logs(path, keep_secrets=True)
     assert json.dumps(kept.entries).count(key) == 3
     assert kept.left_out["masked: GitHub token"] == 0

@@ -25,32 +25,37 @@ CALL: Entry = {"id": "a", "type": "function", "function": {"name": "read", "argu
 
 @given(sound_histories())
 def test_written_messages_are_read_again(history: list[Message]) -> None:
-    written = [chat.write(message) for message in history]
+    written = [chat.write_message(message) for message in history]
     assert objections(written) == []
-    assert chat.read(json.loads(json.dumps(written))) == history
+    assert chat.read_messages(json.loads(json.dumps(written))) == history
 
 
 @given(sound_histories())
 def test_a_valid_entry_is_written_as_it_was(history: list[Message]) -> None:
-    for entry in (chat.write(message) for message in history):
+    for entry in (chat.write_message(message) for message in history):
         entry |= {"refusal": None, "x": {"y": 1}}
-        (message,) = chat.read([entry])
-        assert json.dumps(chat.write(message, entry)) == json.dumps(entry)
+        (message,) = chat.read_messages([entry])
+        assert json.dumps(chat.write_message(message, entry)) == json.dumps(entry)
 
 
 @given(conversations())
 def test_a_repaired_conversation_is_valid_and_stays_as_it_is(conversation: list[Entry]) -> None:
-    own = {message.id: entry for message, entry in zip(chat.read(conversation), conversation, strict=True)}
-    written = [chat.write(message, own.get(message.id)) for message in repair(chat.read(conversation)).messages]
+    own = {message.id: entry for message, entry in zip(chat.read_messages(conversation), conversation, strict=True)}
+    written = [
+        chat.write_message(message, own.get(message.id))
+        for message in repair(chat.read_messages(conversation)).messages
+    ]
     assert objections(written) == []
-    assert [chat.write(message, entry) for message, entry in zip(chat.read(written), written, strict=True)] == written
+    assert [
+        chat.write_message(message, entry) for message, entry in zip(chat.read_messages(written), written, strict=True)
+    ] == written
 
 
 @given(entries())
 def test_writing_changes_neither_what_was_read_nor_its_unknown_keys(entry: Entry) -> None:
     before = json.dumps(entry)
-    (message,) = chat.read([entry])
-    written = chat.write(message.rewritten("[gone]", "a test"), entry)
+    (message,) = chat.read_messages([entry])
+    written = chat.write_message(message.rewritten("[gone]", "a test"), entry)
     assert json.dumps(entry) == before
     assert written["content"] == "[gone]"
     known = ("role", "content", "tool_calls", "tool_call_id")
@@ -61,19 +66,22 @@ def test_writing_changes_neither_what_was_read_nor_its_unknown_keys(entry: Entry
 
 @given(entries())
 def test_thinking_is_written_as_it_came_or_not_at_all(entry: Entry) -> None:
-    (message,) = chat.read([entry])
-    assert chat.read([chat.write(message, entry)])[0].thinking == message.thinking
-    assert chat.read([chat.write(message.rewritten("[gone]", "a test"), entry)])[0].thinking == message.thinking
-    silent = chat.write(replace(message, thinking=""), entry)
+    (message,) = chat.read_messages([entry])
+    assert chat.read_messages([chat.write_message(message, entry)])[0].thinking == message.thinking
+    assert (
+        chat.read_messages([chat.write_message(message.rewritten("[gone]", "a test"), entry)])[0].thinking
+        == message.thinking
+    )
+    silent = chat.write_message(replace(message, thinking=""), entry)
     assert "hm" not in json.dumps(silent) or "hm" in message.content
-    assert chat.read([silent])[0].thinking == ""
+    assert chat.read_messages([silent])[0].thinking == ""
 
 
 # --- forms that programs write ----------------------------------------------------------------------------------------
 
 
 def content_of(content: Any) -> str:
-    (message,) = chat.read([{"role": "user", "content": content}])
+    (message,) = chat.read_messages([{"role": "user", "content": content}])
     return message.content
 
 
@@ -100,10 +108,10 @@ THINKING: list[Entry] = [
 @pytest.mark.parametrize("thinking", THINKING)
 def test_thinking_is_read_under_every_key_and_passes(thinking: Entry) -> None:
     entry = {"role": "assistant", "content": "I look.", "tool_calls": [CALL], **thinking}
-    (message,) = chat.read([entry])
+    (message,) = chat.read_messages([entry])
     assert (message.thinking, message.content) == (WORDS, "I look.")
-    assert chat.write(message, entry) == entry
-    assert WORDS.strip() not in json.dumps(chat.write(replace(message, thinking=""), entry))
+    assert chat.write_message(message, entry) == entry
+    assert WORDS.strip() not in json.dumps(chat.write_message(replace(message, thinking=""), entry))
 
 
 @pytest.mark.parametrize(
@@ -117,11 +125,11 @@ def test_thinking_is_read_under_every_key_and_passes(thinking: Entry) -> None:
 )
 def test_an_image_has_the_tokens_of_a_large_one_and_passes(entry: Entry) -> None:
     entry = {"role": "user", **entry}
-    (message,) = chat.read([entry])
+    (message,) = chat.read_messages([entry])
     assert message.attached == chat.IMAGE_TOKENS
     counter = EstimateCounter()
     assert counter.count(message) == counter.count(replace(message, attached=0)) + chat.IMAGE_TOKENS
-    assert chat.write(message, entry) == entry
+    assert chat.write_message(message, entry) == entry
     assert message.rewritten("[masked: an image]", "a test").attached == 0
     with pytest.raises(TypeError, match="attached"):
         replace(message, attached=-1)
@@ -129,10 +137,10 @@ def test_an_image_has_the_tokens_of_a_large_one_and_passes(entry: Entry) -> None
 
 def test_no_content_is_written_where_a_server_takes_it() -> None:
     calling: Entry = {"role": "assistant", "content": None, "tool_calls": [CALL]}
-    assert chat.write(*chat.read([calling]), calling) == calling
+    assert chat.write_message(*chat.read_messages([calling]), calling) == calling
     for words in ({"thinking": "hm"}, {"refusal": "no"}):
         entry = {"role": "assistant", "content": None, "tool_calls": [], **words}
-        written = chat.write(*chat.read([entry]), entry)
+        written = chat.write_message(*chat.read_messages([entry]), entry)
         assert written["content"] == words.get("refusal", "")
         assert "tool_calls" not in written
 
@@ -142,9 +150,9 @@ def test_the_old_form_of_function_calls_is_written_in_the_new_one() -> None:
         {"role": "assistant", "content": None, "function_call": {"name": "read", "arguments": "{}"}},
         {"role": "function", "name": "read", "content": "text"},
     ]
-    found = chat.conversation({"messages": old, "functions": [{"name": "read", "parameters": {}}]})
+    found = chat.read_conversation({"messages": old, "functions": [{"name": "read", "parameters": {}}]})
     assert found.tools == [{"type": "function", "function": {"name": "read", "parameters": {}}}]
-    written = [chat.write(message, entry) for message, entry in zip(found.repaired.messages, old, strict=True)]
+    written = [chat.write_message(message, entry) for message, entry in zip(found.repaired.messages, old, strict=True)]
     assert objections(written) == []
     assert "function_call" not in written[0]
     assert (written[1]["role"], written[1]["content"]) == ("tool", "text")
@@ -155,7 +163,7 @@ def test_the_old_form_of_function_calls_is_written_in_the_new_one() -> None:
 
 def test_a_system_beside_the_messages_goes_first() -> None:
     for system in ("Be kind.", [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]):
-        found = chat.conversation({"system": system, "messages": [{"role": "user", "content": "?"}]})
+        found = chat.read_conversation({"system": system, "messages": [{"role": "user", "content": "?"}]})
         assert [(one.role, one.content) for one in found.repaired.messages] == [("system", "Be kind."), ("user", "?")]
         assert found.entries[0]["content"] == system
 
@@ -177,8 +185,8 @@ def test_arguments_that_no_server_reads_are_mended_with_a_note(given_: str, sent
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "a", "content": "text"},
     ]
-    found = chat.conversation(entries)
-    written = chat.write(found.repaired.messages[0], entries[0])
+    found = chat.read_conversation(entries)
+    written = chat.write_message(found.repaired.messages[0], entries[0])
     assert written["tool_calls"][0]["function"]["arguments"] == sent
     assert found.repaired.notes == ([chat.RAW] if "_raw" in sent and "_raw" not in given_ else [])
 
@@ -195,12 +203,12 @@ def test_arguments_that_no_server_reads_are_mended_with_a_note(given_: str, sent
 )
 def test_a_document_without_messages_is_refused(document: object, what: str) -> None:
     with pytest.raises(UsageError) as caught:
-        chat.conversation(document)
+        chat.read_conversation(document)
     assert caught.value.what == what
 
 
 def test_the_traj_of_a_run_is_its_messages() -> None:
-    found = chat.conversation({"task_id": 1, "traj": [{"role": "user", "content": "?"}]})
+    found = chat.read_conversation({"task_id": 1, "traj": [{"role": "user", "content": "?"}]})
     assert [one.content for one in found.repaired.messages] == ["?"]
 
 
@@ -213,30 +221,32 @@ def test_arguments_that_are_an_object_are_written_as_text(arguments: object, tex
         "role": "assistant",
         "tool_calls": [{"index": 0, "function": {"name": "f", "arguments": arguments}}],
     }
-    (message,) = chat.read([entry])
+    (message,) = chat.read_messages([entry])
     assert message.calls == (ToolCall("", "f", text),)
     call = {"index": 0, "function": {"name": "f", "arguments": text}, "id": "", "type": "function"}
-    assert chat.write(message, entry)["tool_calls"] == [call]
+    assert chat.write_message(message, entry)["tool_calls"] == [call]
 
 
 def test_a_developer_message_is_a_system_message_and_stays_one() -> None:
     entry = {"role": "developer", "content": "Be brief."}
-    (message,) = chat.read([entry])
+    (message,) = chat.read_messages([entry])
     assert message.role == "system"
-    assert chat.write(message, entry) == entry
+    assert chat.write_message(message, entry) == entry
 
 
 def test_a_result_is_named_after_its_call() -> None:
     calling = {"role": "assistant", "tool_calls": [CALL]}
     results = [{"role": "tool", "content": "", "tool_call_id": id_, "name": "given"} for id_ in ("a", "b")]
-    assert [message.name for message in chat.read([calling, *results])] == ["", "read", "given"]
+    assert [message.name for message in chat.read_messages([calling, *results])] == ["", "read", "given"]
 
 
 def test_ids_that_are_missing_come_from_repair_and_are_written() -> None:
     call = {"function": {"name": "read", "arguments": "{}"}}
     conversation: list[Entry] = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "text"}]
-    repaired = repair(chat.read(conversation)).messages
-    asked, answered = (chat.write(message, entry) for message, entry in zip(repaired, conversation, strict=True))
+    repaired = repair(chat.read_messages(conversation)).messages
+    asked, answered = (
+        chat.write_message(message, entry) for message, entry in zip(repaired, conversation, strict=True)
+    )
     assert asked["tool_calls"][0]["id"] == answered["tool_call_id"] == "m1.1"
 
 
@@ -276,6 +286,6 @@ REFUSED: dict[str, list[object]] = {
 def test_a_refusal_names_the_message(what: str) -> None:
     for given_ in REFUSED[what]:
         with pytest.raises(UsageError) as caught:
-            chat.read(given_)
+            chat.read_messages(given_)
         assert caught.value.what.startswith(what)
         assert ("tool_call_id" if "tool_result" in what else "chat-completions") in caught.value.fix

@@ -23,7 +23,7 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Sent, Text, Waiting
 from thimble.models import backend_on, server_at
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.openai.errors import refusal
+from thimble.models.openai.errors import refusal_error
 from thimble.models.server import ServerOptions, TooLong, ToolsRefused
 from thimble.models.wire.retry import Busy
 
@@ -106,7 +106,7 @@ def test_a_refusal_says_what_is_wrong_and_how_to_mend_it(
 
 @given(st.integers(300, 599), st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_any_refusal_is_two_lines(status: int, body: bytes) -> None:
-    told = refusal(status, body.decode(errors="replace"), "tiny", "http://box")
+    told = refusal_error(status, body.decode(errors="replace"), "tiny", "http://box")
     assert "\n" not in told.what + told.fix
     assert told.fix
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from thimble.agent.ledger import Amount, Call
 from thimble.agent.protocols import Usage
-from thimble.models.hardware import HARDWARE, Hardware, fitted, largest_ratio, largest_summary
+from thimble.models.hardware import HARDWARE, Hardware, fit_hardware, largest_ratio, largest_summary
 
 MACHINES = st.builds(
     Hardware,
@@ -110,7 +110,7 @@ def test_no_summary_pays_where_context_costs_nothing() -> None:
 
 @given(MACHINES, SHAPES.filter(is_told))
 def test_a_fit_finds_the_hardware_again(on: Hardware, shapes: list[tuple[int, int, int]]) -> None:
-    found = fitted(made(on, *shape) for shape in shapes)
+    found = fit_hardware(made(on, *shape) for shape in shapes)
     assert found is not None
     assert found.prefill == pytest.approx(on.prefill)
     assert found.slope == pytest.approx(on.slope, abs=1e-9)
@@ -126,7 +126,7 @@ def test_a_fit_stands_noise(on: Hardware, seed: int) -> None:
     """
     chance = random.Random(seed)
     shapes = [(chance.randint(500, 30_000), chance.randint(1, 100), chance.randint(8, 900)) for _ in range(24)]
-    found = fitted(made(on, *shape, (chance.uniform(0.9, 1.1), chance.uniform(0.9, 1.1))) for shape in shapes)
+    found = fit_hardware(made(on, *shape, (chance.uniform(0.9, 1.1), chance.uniform(0.9, 1.1))) for shape in shapes)
     assert found is not None
     assert found.prefill == pytest.approx(on.prefill, rel=0.12)
     assert found.slope >= 0 <= found.token_seconds
@@ -138,7 +138,7 @@ def test_a_fit_stands_noise(on: Hardware, seed: int) -> None:
 def test_a_fit_stands_lost_caches(on: Hardware, calls: int) -> None:
     """A fifth of the calls were computed as a whole, though the server reports no cached tokens and we expect some."""
     shapes = [(1_000 + 500 * at, 100 if at % 5 == 2 else 20, 50) for at in range(max(calls, 10))]
-    found = fitted(unreported(made(on, *shape)) for shape in shapes)
+    found = fit_hardware(unreported(made(on, *shape)) for shape in shapes)
     assert found is not None
     assert found.prefill == pytest.approx(on.prefill)
 
@@ -153,10 +153,12 @@ def unreported(call: Call) -> Call:
 def test_too_few_or_too_equal_calls_have_no_fit() -> None:
     on = HARDWARE["a100-32b"]
     calls = [made(on, prompt, 50, 100) for prompt in (1_000, 2_000, 4_000)]
-    assert fitted(calls) is not None
-    assert fitted(calls[:2]) is None, "two calls are too few"
-    assert fitted([made(on, prompt, 50, 100) for prompt in (1_000, 1_100, 1_200, 1_300)]) is None, "too equal contexts"
-    assert fitted([*calls[:2], made(on, 4_000, 50, 7)]) is None, "a reply of seven tokens says little"
-    assert fitted([*calls[:2], replace(calls[2], output=Amount(None))]) is None
-    assert fitted([*calls[:2], replace(calls[2], usage=Usage(decode_seconds=5.0))]) is None
-    assert fitted([]) is None
+    assert fit_hardware(calls) is not None
+    assert fit_hardware(calls[:2]) is None, "two calls are too few"
+    assert fit_hardware([made(on, prompt, 50, 100) for prompt in (1_000, 1_100, 1_200, 1_300)]) is None, (
+        "too equal contexts"
+    )
+    assert fit_hardware([*calls[:2], made(on, 4_000, 50, 7)]) is None, "a reply of seven tokens says little"
+    assert fit_hardware([*calls[:2], replace(calls[2], output=Amount(None))]) is None
+    assert fit_hardware([*calls[:2], replace(calls[2], usage=Usage(decode_seconds=5.0))]) is None
+    assert fit_hardware([]) is None

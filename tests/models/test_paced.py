@@ -12,7 +12,7 @@ from tests.support.estimate import EstimateCounter
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Delta, Text, Usage, Waiting
 from thimble.models import paced
-from thimble.models.hardware import HARDWARE, Hardware, fitted
+from thimble.models.hardware import HARDWARE, Hardware, fit_hardware
 from thimble.models.reader import Reader
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -90,7 +90,7 @@ def test_the_calls_of_a_session_give_the_machine_away(slept: list[float]) -> Non
         list(session.ask(question))
     notice = "The reader sleeps at the pace of a100-4b: its seconds are those of a described machine."
     assert notice in session.news()
-    found, made = fitted(session.agent.ledger.calls), HARDWARE["a100-4b"]
+    found, made = fit_hardware(session.agent.ledger.calls), HARDWARE["a100-4b"]
     assert found is not None
     assert found.prefill == pytest.approx(made.prefill)
     assert found.token_seconds == pytest.approx(made.token_seconds)

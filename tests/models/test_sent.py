@@ -24,7 +24,7 @@ from tests.support.scripted_loop import Acts
 from thimble.agent.agent import Agent
 from thimble.agent.errors import ModelError
 from thimble.agent.loop import run
-from thimble.agent.printed_call import announces
+from thimble.agent.printed_call import ends_with_call
 from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
@@ -222,8 +222,8 @@ XML = "<function=search>\n<parameter=q>\nx\n</parameter>\n</function>"
     ],
 )
 def test_a_reply_that_ends_with_a_call_announces_it(reply: str) -> None:
-    assert announces(reply, {"search"})
-    assert not announces(reply, {"read_file"})
+    assert ends_with_call(reply, {"search"})
+    assert not ends_with_call(reply, {"read_file"})
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_reply_that_ends_with_a_call_announces_it(reply: str) -> None:
     ],
 )
 def test_a_call_that_an_answer_quotes_is_an_example(reply: str) -> None:
-    assert not announces(reply, {"search"})
+    assert not ends_with_call(reply, {"search"})
 
 
 # ---- whatever comes ----

@@ -14,7 +14,7 @@ from tests.support.estimate import EstimateCounter
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.models import chat
-from thimble.models.ollama.wire import sent
+from thimble.models.ollama.wire import request_message
 from thimble.models.text_observations import TEXT_ACTION, as_written, recognise, recognised
 from thimble.models.tool_calls.prompt import as_text
 
@@ -97,7 +97,7 @@ def test_a_pattern_names_other_forms() -> None:
 def test_native_calls_stay_as_they_are() -> None:
     call = {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
     asked = {"role": "assistant", "content": FENCE, "tool_calls": [call]}
-    messages = chat.read([asked, {"role": "user", "content": "OBSERVATION: none yet"}])
+    messages = chat.read_messages([asked, {"role": "user", "content": "OBSERVATION: none yet"}])
     assert recognise(messages, ".") == messages
 
 
@@ -114,12 +114,12 @@ def dialogues(draw: st.DrawFn) -> list[chat.Entry]:
 
 @given(dialogues())
 def test_recognised_observations_are_written_and_counted_as_text(entries: Sequence[chat.Entry]) -> None:
-    plain = chat.read(entries)
+    plain = chat.read_messages(entries)
     found = recognise(plain)
     assert [*map(as_written, found)] == plain
     assert [*map(EstimateCounter().count, found)] == [*map(EstimateCounter().count, plain)]
-    assert json.dumps([*map(chat.write, found, entries)]) == json.dumps(entries)
-    assert [*map(sent, found)] == [*map(sent, plain)]
+    assert json.dumps([*map(chat.write_message, found, entries)]) == json.dumps(entries)
+    assert [*map(request_message, found)] == [*map(request_message, plain)]
     assert [*map(as_text, found)] == [*map(as_text, plain)]
     tools = sum((said.content, answer.content) in TOOLS.values() for said, answer in pairwise(plain))
     assert sum(message.name == TEXT_ACTION for message in found) == tools
@@ -132,8 +132,11 @@ def test_a_masked_observation_is_the_users_again() -> None:
         {"role": "assistant", "content": said},
         {"role": "user", "content": answer},
     ]
-    *_, observation = recognise(chat.read(entries))
-    assert chat.write(observation.rewritten("[masked]", "old"), entries[2]) == {"role": "user", "content": "[masked]"}
+    *_, observation = recognise(chat.read_messages(entries))
+    assert chat.write_message(observation.rewritten("[masked]", "old"), entries[2]) == {
+        "role": "user",
+        "content": "[masked]",
+    }
 
 
 def test_a_line_says_how_many_there_are() -> None:

@@ -23,7 +23,7 @@ from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUM
 from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS
 from scripts.paper_tables.recomputed import Figure, change
 from thimble.agent.errors import UsageError
-from thimble.lab.statistics import paired
+from thimble.lab.statistics import compare_paired
 
 PUBLISHED = os.environ.get("THIMBLE_PUBLISHED_ROWS", "")
 """The published rows, which are not part of the project; what needs them is skipped without."""
@@ -146,7 +146,7 @@ def test_a_cell_says_what_the_rows_say(published: tuple[Path, Published], capsys
     path, rows = published
     raw, summary = (rows_of(rows, "Qwen3-32B", strategy) for strategy in (RAW, SUMMARY))
     total = [row["cost"] + row["summary_cost"] for row in summary]
-    found = paired(total, [row["cost"] for row in raw])
+    found = compare_paired(total, [row["cost"] for row in raw])
     assert cell(capsys, path, "4", "Qwen3-32B", SUMMARY, "Δ cost, $")["recomputed"] == (
         f"{found.difference:.4f} [{found.low:.4f}, {found.high:.4f}] {found.p:.4f}{' †' * (found.p < 0.05)}"
     )
@@ -267,7 +267,7 @@ def test_a_row_says_what_the_rows_say(published: tuple[Path, Published], capsys:
     path, rows = published
     raw, masked = (rows_of(rows, CODER, strategy) for strategy in (RAW, MASKING))
     turns, base = ([row["turn_count"] for row in of] for of in (masked, raw))
-    found = paired(turns, base)
+    found = compare_paired(turns, base)
     told = {
         TURNS: f"{mean(turns):.1f}",
         "Δ turns, %": f"{100 * (mean(turns) / mean(base) - 1):+.1f}",
@@ -294,7 +294,7 @@ def test_summaries_are_compared_with_masking_directly(
         ("Δ cost, $", with_summaries),
         ("Δ cost without summaries, $", [row["cost"] for row in summed]),
     ):
-        found = paired(ours, [row["cost"] for row in mask])
+        found = compare_paired(ours, [row["cost"] for row in mask])
         assert of_coder[column] == f"{found.difference:+z.2f} [{found.low:+z.2f}, {found.high:+z.2f}], p {found.p:.4f}"
     assert "Holm's correction for 15 comparisons" in said(capsys, path, "--table", "direct", "--markdown")
 

@@ -23,9 +23,9 @@ from thimble.agent.messages import Message
 from thimble.agent.prompts import BY_SCHEMA
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.corpus.library import load
-from thimble.models import built_in, chat
-from thimble.strategies.spec import parse
+from thimble.corpus.library import load_library
+from thimble.models import chat, make_reader
+from thimble.strategies.spec import make_strategy
 from thimble.tools import toolbox
 from thimble.tools.notebook import Notebook
 
@@ -40,15 +40,19 @@ def memory_run(seed: int, split: Split = "seen") -> dict[str, Any]:
     """A run in the form of a recorded trajectory; the same for the same seed."""
     with TemporaryDirectory() as folder:
         asked, place = library(Path(folder), seed, split)
-        reader, state = built_in(), State("none", 1_000_000)
-        every = toolbox(load(place), Path(folder), Notebook())
+        reader, state = make_reader(), State("none", 1_000_000)
+        every = toolbox(load_library(place), Path(folder), Notebook())
         tools = {name: every[name] for name in TOOLS}
-        agent = Agent(reader, parse("none", None), state, tools, SideModel(reader))
+        agent = Agent(reader, make_strategy("none", None), state, tools, SideModel(reader))
         for text in asked:
             for _ in run(agent, text):
                 pass
     messages = [Message("m0", "system", BY_SCHEMA), *agent.history[1:]]
-    return {"id": f"{split}-{seed}", "tools": agent.schemas(), "messages": [chat.write(one) for one in messages]}
+    return {
+        "id": f"{split}-{seed}",
+        "tools": agent.schemas(),
+        "messages": [chat.write_message(one) for one in messages],
+    }
 
 
 def library(folder: Path, seed: int, split: Split) -> tuple[list[str], Path]:

@@ -26,13 +26,13 @@ from tests.servers import serve  # noqa: E402
 from tests.servers.memory_runs import memory_run, memory_runs  # noqa: E402
 from tests.servers.tiny import gguf_file  # noqa: E402
 from thimble.agent.messages import Message  # noqa: E402
-from thimble.commands.trajectories import Trajectory, read  # noqa: E402
+from thimble.commands.trajectories import Trajectory, read_trajectories  # noqa: E402
 from thimble.lab.memory_model.command import STRATEGY, main  # noqa: E402
-from thimble.lab.memory_model.summaries import said  # noqa: E402
+from thimble.lab.memory_model.summaries import complete  # noqa: E402
 from thimble.lab.training.base_model import load_base  # noqa: E402
 from thimble.lab.training.fine_tune import Example, FineTuning, fine_tune  # noqa: E402
 from thimble.lab.training.gguf_weights import write_gguf  # noqa: E402
-from thimble.models import make  # noqa: E402
+from thimble.models import make_backend  # noqa: E402
 from thimble.models.gguf.server import SMOLLM2, SMOLLM2_INSTALL, LocalModels  # noqa: E402
 from thimble.models.ollama.server import OllamaServer  # noqa: E402
 from thimble.models.server import ServerOptions  # noqa: E402
@@ -64,7 +64,7 @@ def trained(place: Path) -> Path:
 
 
 def runs_of(place: Path) -> list[Trajectory]:
-    return read([place / "runs.jsonl"])
+    return read_trajectories([place / "runs.jsonl"])
 
 
 def test_the_command_trains_and_measures_each_memory(
@@ -114,7 +114,7 @@ def sure(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Sure:
     things = ("bridge", "river", "tower", "garden")
     asked = [Message("m1", "user", f"Read the article about the {thing}.") for thing in things]
     learnt = [f"The {thing} is in the article [{thing}-{len(thing)}]." for thing in things]
-    base = make("gguf", str(place / "tiny.gguf"))
+    base = make_backend("gguf", str(place / "tiny.gguf"))
     list(base.loading())
     prompts = [str(base.rendered([message], ())) for message in asked]
     how = FineTuning(steps=160, rate=1e-3)
@@ -127,22 +127,22 @@ def sure(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Sure:
 
 
 def test_llama_cpp_reads_the_same_prompt_and_writes_the_same_as_transformers(sure: Sure) -> None:
-    served = make("gguf", str(sure.file))
+    served = make_backend("gguf", str(sure.file))
     list(served.loading())
     network, tokenizer = load_base(sure.folder)
     for message, text in zip(sure.asked, sure.learnt, strict=True):
         prompt = str(served.rendered([message], ()))
         given = tokenizer(prompt, return_tensors="pt", add_special_tokens=False)
         written = network.generate(**given, max_new_tokens=40, do_sample=False)[0][given["input_ids"].shape[1] :]
-        assert tokenizer.decode(written, skip_special_tokens=True) == said(served, [message], 40) == text
+        assert tokenizer.decode(written, skip_special_tokens=True) == complete(served, [message], 40) == text
 
 
 def test_vllm_writes_the_same_from_the_folder(sure: Sure) -> None:
     if not (serve.INSTALLED.parent / "stamp").exists():
         pytest.skip("vLLM is not installed: make test-servers")
     with serve.vllm(sure.folder.parent, model=sure.folder.name) as server:
-        served = make("vllm", serve.MODEL, server.url)
-        assert [said(served, [message], 40) for message in sure.asked] == sure.learnt
+        served = make_backend("vllm", serve.MODEL, server.url)
+        assert [complete(served, [message], 40) for message in sure.asked] == sure.learnt
 
 
 def test_ollama_writes_the_same_from_the_file(sure: Sure) -> None:
@@ -156,8 +156,8 @@ def test_ollama_writes_the_same_from_the_file(sure: Sure) -> None:
         made = client.post("/api/create", json={"model": name, "files": {"sure.gguf": digest}, "stream": False})
         made.raise_for_status()
         try:
-            served = make("ollama", name, server.url)
-            assert [said(served, [message], 40) for message in sure.asked] == sure.learnt
+            served = make_backend("ollama", name, server.url)
+            assert [complete(served, [message], 40) for message in sure.asked] == sure.learnt
         finally:
             client.request("DELETE", "/api/delete", json={"model": name}).raise_for_status()
 
@@ -230,8 +230,8 @@ def test_the_weights_of_a_llama_come_back_from_their_file(tmp_path: Path) -> Non
     before, after = network.state_dict(), load_base(tmp_path / "again.gguf").network.state_dict()
     assert before.keys() == after.keys()
     assert all(float((before[name] - after[name]).abs().max()) < 2e-3 for name in before)
-    served = make("gguf", str(tmp_path / "again.gguf"))
-    reply = said(served, [Message("m1", "user", "What is the capital of France?")], 20)
+    served = make_backend("gguf", str(tmp_path / "again.gguf"))
+    reply = complete(served, [Message("m1", "user", "What is the capital of France?")], 20)
     assert re.search("Paris", reply)
 
 

@@ -20,7 +20,7 @@ from thimble.lab.training.base_model import load_base  # noqa: E402
 from thimble.lab.training.fine_tune import FineTuning, fine_tune  # noqa: E402
 from thimble.lab.training.gguf_weights import write_gguf  # noqa: E402
 from thimble.session.session import Session  # noqa: E402
-from thimble.session.settings import resolve  # noqa: E402
+from thimble.session.settings import resolve_settings  # noqa: E402
 
 LOWEST = 2
 
@@ -48,7 +48,7 @@ def test_upper_blocks_learn_and_the_model_then_calls_by_schema(base: Path, tmp_p
     assert {int(name.split(".")[2]) for name in learnt} == {*range(LOWEST, 4)}
     write_gguf(folder, base, tmp_path / "model.gguf")
     flags = {"backend": "gguf", "model": str(tmp_path / "model.gguf"), "calls": "schema", "temperature": "0"}
-    session = Session(resolve({**flags, "budget": "4000", "max_turns": "2"}))
+    session = Session(resolve_settings({**flags, "budget": "4000", "max_turns": "2"}))
     asked = next(tool_choice.questions())
     tool_choice.ask(session, asked, examples=False)
     assert asked.calls

@@ -25,7 +25,7 @@ from thimble.agent.background import Thread
 from thimble.agent.events import Answered, Prepared, SideBegan, SideCalled
 from thimble.agent.ledger import Call
 from thimble.commands.forecast import forecast
-from thimble.repl.cli.recordings import settled
+from thimble.repl.cli.recordings import playback_settings
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.theme import console_for
 from thimble.session.journal.journal import Journal
@@ -86,7 +86,7 @@ def test_played_the_answer_is_the_end_whenever_the_summary_was(tmp_path: Path) -
         waited.append(line.record)
         return 0.0
 
-    again = Session(settled(Settings(), recording), playback=Playback(recording, "it", pace))
+    again = Session(playback_settings(Settings(), recording), playback=Playback(recording, "it", pace))
     assert ask(again, "What is masking?")[1] == ""
     assert isinstance(waited[-1], Answered)
 

@@ -21,7 +21,7 @@ from thimble.agent.messages import Message
 from thimble.commands import trajectories
 from thimble.lab import csv_records
 from thimble.repl.cli import headless, prepare
-from thimble.repl.cli.recordings import load
+from thimble.repl.cli.recordings import load_recording
 from thimble.session import bounded, jsonl
 from thimble.session.bounded import file_bytes
 from thimble.session.journal import folder, lines
@@ -32,10 +32,10 @@ from thimble.session.playback import read_recording
 
 KINDS = ("folder", "FIFO", "device", "link to a device", "socket", "larger than all of memory", "gone")
 DOORS: dict[str, Callable[[Path], object]] = {
-    "--resume": lambda path: Journal.reopen(folder.find(path.parent / "none", str(path))),
-    "--replay": lambda path: load(str(path), path.parent / "none"),
-    "lab replay": lambda path: trajectories.read([path]),
-    "lab table": lambda path: csv_records.read(path, ()),
+    "--resume": lambda path: Journal.reopen(folder.find_session(path.parent / "none", str(path))),
+    "--replay": lambda path: load_recording(str(path), path.parent / "none"),
+    "lab replay": lambda path: trajectories.read_trajectories([path]),
+    "lab table": lambda path: csv_records.read_csv(path, ()),
     "thimble.session": lambda path: thimble.open_session(journal=path, backend="reader"),
 }
 
@@ -70,8 +70,8 @@ def test_every_door_says_at_once_what_is_wrong(door: str, kind: str, hostile: di
 
 def test_a_folder_of_sessions_with_all_of_them(hostile: dict[str, Path]) -> None:
     for path in hostile.values():
-        assert folder.listed(path).trouble
-    there = folder.paths(hostile["FIFO"].parent)
+        assert folder.list_session(path).trouble
+    there = folder.session_paths(hostile["FIFO"].parent)
     assert there == [hostile["larger than all of memory"]]
 
 
@@ -79,9 +79,9 @@ def test_a_folder_of_sessions_with_all_of_them(hostile: dict[str, Path]) -> None
 @pytest.mark.parametrize("door", ["--resume", "--replay", "lab replay"])
 def test_names_that_no_file_can_have(door: str, name: str, tmp_path: Path) -> None:
     doors: dict[str, Callable[[], object]] = {
-        "--resume": lambda: Journal.reopen(folder.find(tmp_path, name)),
-        "--replay": lambda: load(name, tmp_path),
-        "lab replay": lambda: trajectories.read([Path(name)]),
+        "--resume": lambda: Journal.reopen(folder.find_session(tmp_path, name)),
+        "--replay": lambda: load_recording(name, tmp_path),
+        "lab replay": lambda: trajectories.read_trajectories([Path(name)]),
     }
     with pytest.raises(UsageError):
         doors[door]()
@@ -92,7 +92,7 @@ def test_a_bounded_file_is_read_whole_or_refused(data: bytes, most_bytes: int) -
     with TemporaryDirectory() as kept:
         path = Path(kept) / "file"
         path.write_bytes(data)
-        for read in (lambda: file_bytes(path, most_bytes), lambda: bounded.bounded(io.BytesIO(data), most_bytes)):
+        for read in (lambda: file_bytes(path, most_bytes), lambda: bounded.read_bounded(io.BytesIO(data), most_bytes)):
             if len(data) <= most_bytes:
                 assert read() == data
             else:
@@ -104,25 +104,25 @@ def test_a_compressed_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(trajectories, "MOST_RUNS_BYTES", 10_000)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * 1_000_000))
     with pytest.raises(UsageError, match="larger than"):
-        trajectories.read([tmp_path / "bomb.gz"])
+        trajectories.read_trajectories([tmp_path / "bomb.gz"])
 
 
 def test_too_many_lines_and_a_line_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "MOST_LINES", 100)
     monkeypatch.setattr(lines, "MOST_LINE_BYTES", 1_000)
-    assert len(lines.read(b"\n" * 100)[1]) == 100
-    for read in (lines.read, lambda data: read_recording(data, "it")):
+    assert len(lines.read_lines(b"\n" * 100)[1]) == 100
+    for read in (lines.read_lines, lambda data: read_recording(data, "it")):
         with pytest.raises(UsageError, match="at most 100 lines"):
             read(b"\n" * 101)
-    assert "longer" in lines.read(b"{" * 1_001 + b"\n")[1][0].why
+    assert "longer" in lines.read_lines(b"{" * 1_001 + b"\n")[1][0].why
 
 
 def test_too_many_branches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "MOST_BRANCHES", 3)
     branched = [lines.Writer().line(number, Branched(number, 1), 0)[1].encode() for number in range(2, 6)]
-    assert len(lines.read(b"".join(branched[:3]))[0]) == 3
+    assert len(lines.read_lines(b"".join(branched[:3]))[0]) == 3
     with pytest.raises(UsageError, match="at most 3 branches"):
-        lines.read(b"".join(branched))
+        lines.read_lines(b"".join(branched))
 
 
 def test_pieces_of_a_reply_that_come_at_once_are_one_line(tmp_path: Path) -> None:
@@ -144,7 +144,10 @@ NO_NUMBERS = ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "9" * 5_000, "-
 @pytest.mark.parametrize("number", NO_NUMBERS)
 def test_numbers_that_cannot_be_written_again(number: str, tmp_path: Path) -> None:
     text = '[{"role": "user", "content": "hi", "weight": ' + number + "}]"
-    for door in (lambda: prepare.read(text.encode()), lambda: trajectories.read([tmp_path / "run.json"])):
+    for door in (
+        lambda: prepare.read_document(text.encode()),
+        lambda: trajectories.read_trajectories([tmp_path / "run.json"]),
+    ):
         (tmp_path / "run.json").write_text(text)
         with pytest.raises(UsageError, match="JSON"):
             door()

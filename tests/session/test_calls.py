@@ -196,9 +196,9 @@ def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the
         assert (answered.from_memory, answered.invented) == (True, ())  # type: ignore[union-attr]
         assert session.agent.ledger.from_memory
         session.leave()
-        kept = [line.record for line in lines.read(path.read_bytes())[0] if isinstance(line.record, Answered)]
+        kept = [line.record for line in lines.read_lines(path.read_bytes())[0] if isinstance(line.record, Answered)]
         assert [one.passage for one in kept] == [answered.passage] != [""]  # type: ignore[union-attr]
-        settings, journal, past = folder.reopened(settings, path)
+        settings, journal, past = folder.reopen(settings, path)
         again = Session(settings, journal, past)
         assert again.agent.ledger.from_memory
         for model.says, from_memory in ((read, False), ("Needles rust.", True)):

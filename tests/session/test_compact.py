@@ -13,13 +13,13 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.commands.compact import compact
-from thimble.session.journal.folder import reopened
+from thimble.session.journal.folder import reopen
 from thimble.session.journal.journal import Journal
 from thimble.session.memory_file import CUT, MEMORY_SHARE, MEMORY_TITLE
 from thimble.session.override import override
 from thimble.session.playback import Playback, read_recording
 from thimble.session.session import Session
-from thimble.session.settings import Settings, resolve
+from thimble.session.settings import Settings, resolve_settings
 
 READS = [
     [tool_call("read_article", 1, slug="observation-masking")],
@@ -49,7 +49,7 @@ def users(here: Path, text: str) -> None:
 
 
 def settings(**flags: object) -> Settings:
-    return resolve({"backend": "reader", "strategy": "compaction", **flags})
+    return resolve_settings({"backend": "reader", "strategy": "compaction", **flags})
 
 
 def opened(asked: Settings, *steps: object, journal: Path | None = None) -> tuple[Session, Scripted]:
@@ -81,7 +81,7 @@ def test_compact_folds_and_is_in_ledger_and_journal(here: Path, tmp_path: Path) 
     assert "the figures" in model.requests[-1].messages[-1].content
     asked, state = session.agent.state.copy(), session.agent.strategy.state
     session.leave()
-    again = Session(*reopened(settings(), path))
+    again = Session(*reopen(settings(), path))
     assert again.agent.strategy.state == state
     assert again.agent.ledger.calls == asked.ledger.calls
     again.agent.use(Scripted(["Both."], TinyCounter()))
@@ -129,7 +129,7 @@ def test_memory_is_in_front_and_read_anew_by_hand(here: Path, tmp_path: Path) ->
     assert text.endswith("Call me Grace.")
     session.leave()
     users(here, "Call me nobody.")
-    again = Session(*reopened(settings(), path))
+    again = Session(*reopen(settings(), path))
     assert again.agent.history[0].content == text
     again.reset()
     again.agent.use(Scripted(["Yes."], TinyCounter()))

@@ -18,7 +18,7 @@ from thimble.agent.events import Answered, SideCalled, ToolReturned
 from thimble.agent.loop import run
 from thimble.agent.messages import CANCELLED, Message
 from thimble.agent.protocols import Text, Usage
-from thimble.session.delegate import TOKENS, brief, cut
+from thimble.session.delegate import TOKENS, brief, cut_to_tokens
 from thimble.session.totals import totals
 from thimble.strategies.none import NoManagement
 from thimble.strategies.observation_masking import ObservationMasking
@@ -161,7 +161,7 @@ def test_a_brief_that_is_too_long_is_cut_and_says_so() -> None:
 
 @given(st.text(alphabet="ab \n日", max_size=40).map(lambda text: text * 40), st.integers(20, 300))
 def test_whatever_is_cut_is_within_the_limit_and_a_beginning_of_the_whole(text: str, most: int) -> None:
-    shown = cut(text, most, TinyCounter())
+    shown = cut_to_tokens(text, most, TinyCounter())
     assert tokens(shown) <= most
     if tokens(text) <= most:
         assert shown == text

@@ -15,7 +15,7 @@ from thimble.agent.errors import ModelError, UsageError
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.articles import Reading
 from thimble.session.embeddings import embedder_of, unkept
-from thimble.session.settings import Settings, resolve
+from thimble.session.settings import Settings, resolve_settings
 from thimble.session.settings_table import ServedEmbeddings, served_embeddings
 
 WORDS = st.text(st.characters(categories=["L", "N"], include_characters="/.-_:"), min_size=1)
@@ -31,7 +31,7 @@ def test_a_model_of_a_server_is_read_as_it_is_written(kind: str, model: str, url
 def test_what_is_none_is_told_with_what_there_is(text: str) -> None:
     assert served_embeddings(text) is None
     with pytest.raises(UsageError) as caught:
-        resolve({"embeddings": text}, environ={})
+        resolve_settings({"embeddings": text}, environ={})
     assert "it takes auto, static, none, or a model of a server" in caught.value.fix
 
 
@@ -61,7 +61,7 @@ def test_a_server_is_where_the_chat_says_or_where_it_is_said_to_be(monkeypatch: 
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:2")
     for settings, address in (
         (Settings(embeddings="ollama:a", base_url="127.0.0.1:1"), "127.0.0.1:1"),
-        (resolve({"embeddings": "ollama:a"}), "127.0.0.1:2"),
+        (resolve_settings({"embeddings": "ollama:a"}), "127.0.0.1:2"),
         (Settings(embeddings="ollama:a@127.0.0.1:3", base_url="127.0.0.1:1"), "127.0.0.1:3"),
     ):
         embedder = unkept(settings)

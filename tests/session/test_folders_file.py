@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 import thimble
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.models import built_in
+from thimble.models import make_reader
 from thimble.repl.__main__ import main
-from thimble.session.settings import FOLDERS, Settings, resolve
+from thimble.session.settings import FOLDERS, Settings, resolve_settings
 from thimble.session.settings_table import SETTINGS, switch
-from thimble.strategies.spec import is_code, parse
+from thimble.strategies.spec import is_code, make_strategy
 
 FAR = "https://far.example"
 HARMLESS: dict[str, tuple[object, ...]] = {
@@ -86,7 +86,7 @@ def write(here: Path, **values: object) -> None:
 
 
 def found() -> Settings:
-    return resolve({}, environ={})
+    return resolve_settings({}, environ={})
 
 
 def test_each_setting_is_one_or_the_other() -> None:
@@ -128,7 +128,7 @@ def test_no_spec_of_a_folder_runs_anything(here: Path, spec: str) -> None:
     settings = found()
     assert (settings.left_out == ("strategy",)) == is_code(spec)
     with suppress(UsageError):
-        parse(settings.strategy, SideModel(built_in()))
+        make_strategy(settings.strategy, SideModel(make_reader()))
     assert not ran(here)
 
 
@@ -136,8 +136,8 @@ def test_no_spec_of_a_folder_runs_anything(here: Path, spec: str) -> None:
 def test_a_flag_or_a_variable_decides_instead(here: Path, name: str) -> None:
     write(here, **{name: HARMFUL[name][0]})
     other = {"backend": "reader", "price": "auto", "corpus": "inside", "files": "inside"}.get(name, "none")
-    assert not resolve({name: other}, environ={}).notices
-    assert not resolve({}, environ={f"THIMBLE_{name.upper()}": other}).notices
+    assert not resolve_settings({name: other}, environ={}).notices
+    assert not resolve_settings({}, environ={f"THIMBLE_{name.upper()}": other}).notices
 
 
 # --- at the doors -----------------------------------------------------------------------------------------------------

@@ -19,12 +19,20 @@ from thimble.agent.loop import run
 from thimble.agent.messages import CANCELLED, Message, ToolCall
 from thimble.agent.prompts import CANNOT, SYSTEM
 from thimble.agent.protocols import Text, Usage
-from thimble.corpus.library import load
+from thimble.corpus.library import load_library
 from thimble.corpus.search import Search
 from thimble.models import READER
 from thimble.repl.cli.recordings import SHIPPED
-from thimble.session.grounding import NOT_READ, Prose, citations, grounded, marked, shown, unread
-from thimble.session.journal.lines import read
+from thimble.session.grounding import (
+    NOT_READ,
+    Prose,
+    citations,
+    ground_answer,
+    mark_unread,
+    shown_by_tools,
+    unread_names,
+)
+from thimble.session.journal.lines import read_lines
 from thimble.session.journal.state import SavedState
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -63,17 +71,17 @@ def test_what_is_written_as_a_citation_is_one_and_ends_where_it_stands(
 @given(NAMES, LINES, WORDS, WORDS)
 def test_what_a_result_shows_is_never_called_invented(name: str, line: str, before: str, after: str) -> None:
     history = told(f"{before} {name} {after}")
-    grounds = grounded(f"It is so [{name}{line}].", history, 0)
+    grounds = ground_answer(f"It is so [{name}{line}].", history, 0)
     assert (grounds.read, grounds.invented, grounds.looked_up) == ((name,), (), True)
-    assert marked(f"So [{name}{line}].", history) == f"So [{name}{line}]."
+    assert mark_unread(f"So [{name}{line}].", history) == f"So [{name}{line}]."
 
 
 @given(NAMES, LINES, nasty_histories() | broken_histories())
 def test_what_stands_nowhere_is_always_called_invented(name: str, line: str, history: list[Message]) -> None:
     name = f"zq{name}"
-    grounds = grounded(f"It is so [{name}{line}].", history, len(history))
+    grounds = ground_answer(f"It is so [{name}{line}].", history, len(history))
     assert (grounds.read, grounds.invented, grounds.looked_up, grounds.from_memory) == ((), (name,), False, True)
-    assert marked(f"So [{name}{line}].", history) == f"So [{name}{line}{NOT_READ}]."
+    assert mark_unread(f"So [{name}{line}].", history) == f"So [{name}{line}{NOT_READ}]."
 
 
 @given(NAMES, WORDS, st.sampled_from(["`{}`", "``a ` {}``", "```\n{}\n```", "~~~ py\n\n{}", "> ```py\n> {}\n> ```"]))
@@ -81,15 +89,15 @@ def test_code_is_never_searched(name: str, words: str, code: str) -> None:
     words = words.replace("\n", " ")
     text = f"{words}\n{code.format(f'{words}[{name}]')}"
     assert names(text) == []
-    assert marked(text, []) == text
+    assert mark_unread(text, []) == text
 
 
 @given(st.text(st.sampled_from("a`~[]\n >1"), max_size=60), st.text(st.sampled_from("ab:,; "), max_size=9))
 def test_taking_the_marks_out_gives_the_text(text: str, more: str) -> None:
     answer = f"{text} [{more}] [b-c]"
-    assert marked(answer, []).replace(NOT_READ, "") == answer
+    assert mark_unread(answer, []).replace(NOT_READ, "") == answer
     prose = Prose()
-    assert "".join(marked(line, [], prose) for line in answer.splitlines(keepends=True)) == marked(answer, [])
+    assert "".join(mark_unread(line, [], prose) for line in answer.splitlines(keepends=True)) == mark_unread(answer, [])
 
 
 @pytest.mark.nightly
@@ -100,7 +108,7 @@ def test_a_search_that_quotes_its_query_shows_nothing_of_it(name: str, more: int
     (tool,) = [tool for tool in session.agent.tools.values() if tool.schema["function"]["name"] == "search_articles"]
     result = tool.run({"query": f"zq{query}"})
     assert f"zq{name}" in result
-    assert unread([f"zq{name}"], told(result, query=f"zq{query}")) == {f"zq{name}"}
+    assert unread_names([f"zq{name}"], told(result, query=f"zq{query}")) == {f"zq{name}"}
 
 
 # ---- what is a citation ----
@@ -135,18 +143,18 @@ def test_citations_as_models_write_them() -> None:
 
 def test_a_name_is_a_word_of_its_own_or_the_end_of_a_path() -> None:
     history = told("1. prompt-caching — notes/Plan.md:7 and a.md.")
-    assert unread(["prompt-caching", "plan.md", "notes/Plan.md", "a.md", "prompt-caching.md"], history) == set()
-    assert unread(["caching", "prompt", "notes", "plan", "lan.md", "prompt-caching-2"], history) == {
+    assert unread_names(["prompt-caching", "plan.md", "notes/Plan.md", "a.md", "prompt-caching.md"], history) == set()
+    assert unread_names(["caching", "prompt", "notes", "plan", "lan.md", "prompt-caching-2"], history) == {
         "caching", "prompt", "notes", "lan.md", "prompt-caching-2",
     }  # fmt: skip
 
 
 def test_an_argument_of_a_call_that_succeeded_is_read_and_of_one_that_failed_is_not() -> None:
-    assert unread(["made-up"], told("the text", "own_tool", name="made-up")) == set()
-    assert unread(["made-up"], told("Error: there is no article 'made-up'", "read_article", slug="made-up"))
-    assert unread(["made-up"], told(CANCELLED, "read_article", slug="made-up"))
-    assert unread(["made-up"], told('No results for "made-up".\nNearest: attention', query="made-up"))
-    assert unread(["attention"], told('2 results for "attention"\n1. attention — …', query="attention")) == set()
+    assert unread_names(["made-up"], told("the text", "own_tool", name="made-up")) == set()
+    assert unread_names(["made-up"], told("Error: there is no article 'made-up'", "read_article", slug="made-up"))
+    assert unread_names(["made-up"], told(CANCELLED, "read_article", slug="made-up"))
+    assert unread_names(["made-up"], told('No results for "made-up".\nNearest: attention', query="made-up"))
+    assert unread_names(["attention"], told('2 results for "attention"\n1. attention — …', query="attention")) == set()
 
 
 def test_every_tool_of_articles_and_files_shows_the_names_that_it_reads() -> None:
@@ -183,8 +191,8 @@ def test_where_code_names_the_source_an_answer_is_from_memory_if_they_stand_in_n
     words = "A thimble guards the finger that pushes the needle."
     history = [*told(f"[thimbles] Use: {words}", "search", query="thimble"), Message("m9", "user", "again?")]
     for answer, from_memory in ((words, False), (f"{words} [thimbles]", False), ("It was banned in 1911.", True)):
-        assert grounded(answer, history, len(history), Search(load())).from_memory is from_memory
-    assert grounded(words, told("Error: no such thing"), 0, Search(load())).from_memory
+        assert ground_answer(answer, history, len(history), Search(load_library())).from_memory is from_memory
+    assert ground_answer(words, told("Error: no such thing"), 0, Search(load_library())).from_memory
 
 
 @pytest.mark.parametrize(
@@ -192,7 +200,7 @@ def test_where_code_names_the_source_an_answer_is_from_memory_if_they_stand_in_n
              "It can not be answered from here [made-up]."]
 )  # fmt: skip
 def test_a_model_that_says_so_has_declined(text: str) -> None:
-    assert grounded(text, [], 0).declined
+    assert ground_answer(text, [], 0).declined
     session = agent(says(text))
     answered = list(run(session, "?"))[-1]
     assert isinstance(answered, Answered)
@@ -204,7 +212,7 @@ def test_one_that_cites_what_it_read_has_answered() -> None:
     text = f"The price {CANNOT}, but the size is 7 [latency]."
     session = scripted([tool_call("read_article", slug="latency")], text)
     assert ask(session)[-1] == Answered(text, "answered")
-    assert not grounded("I can answer that from here: it cannot be.", [], 0).declined
+    assert not ground_answer("I can answer that from here: it cannot be.", [], 0).declined
 
 
 def test_what_is_no_answer_is_from_nowhere() -> None:
@@ -220,11 +228,11 @@ def test_calls_that_were_not_run_looked_nothing_up() -> None:
     answered = list(run(session, "?"))[-1]
     assert isinstance(answered, Answered)
     assert (answered.ending, answered.from_memory) == ("turn-limit", True)
-    assert [*shown(session.history)] == []
+    assert [*shown_by_tools(session.history)] == []
 
 
 def test_the_system_prompt_asks_for_the_words_that_are_looked_for() -> None:
-    assert grounded(SYSTEM, [], 0).declined
+    assert ground_answer(SYSTEM, [], 0).declined
     assert f"say that it {CANNOT}." in SYSTEM
 
 
@@ -234,10 +242,10 @@ def test_the_system_prompt_asks_for_the_words_that_are_looked_for() -> None:
 @pytest.mark.parametrize("path", sorted((SHIPPED / READER).glob("*.jsonl")), ids=lambda path: path.stem)
 def test_every_answer_of_a_shipped_cassette_cites_what_was_read(path: Any) -> None:
     past, answers = SavedState(), 0
-    for line in read(path.read_bytes())[0]:
+    for line in read_lines(path.read_bytes())[0]:
         record = past.read(line, whole=False)
         if isinstance(record, Answered):
-            grounds = grounded(record.text, past.history, len(past.history))
+            grounds = ground_answer(record.text, past.history, len(past.history))
             assert grounds.read
             assert grounds.invented == record.invented == ()
             answers += 1

@@ -21,7 +21,7 @@ from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.commands.replayed_seconds import replayed_seconds
 from thimble.models.hardware import HARDWARE, Hardware, largest_ratio
 from thimble.models.pace import LEGAL, NEEDED, own_rows, paces
-from thimble.repl.cli.recordings import load, pace_of, played, settled
+from thimble.repl.cli.recordings import choose_recording, load_recording, pace_of, playback_settings
 from thimble.repl.commands.table import run_command
 from thimble.session.journal.journal import Journal
 from thimble.session.playback import Playback, Recording
@@ -66,14 +66,14 @@ def test_what_is_no_pace_is_refused(text: str) -> None:
 @pytest.mark.parametrize("name", ["reader/none", "reader/progressive-summary", "reader/compaction"])
 def test_a_recorded_session_takes_the_seconds_of_its_calls(name: str) -> None:
     """All calls of the ledger, each on its machine, and nothing else; the loading is left out."""
-    recording = load(name, NOWHERE)
+    recording = load_recording(name, NOWHERE)
     made = replayed_seconds(recording.lines, AGENT, MEMORY)
     assert sum(made.values()) == pytest.approx(seconds_of_calls(replay(recording)))
 
 
 def replay(recording: Recording) -> Session:
     """The session after all questions and commands of the recording."""
-    session = Session(settled(Settings(), recording), playback=Playback(recording, "it", pace_of("0")[0]))
+    session = Session(playback_settings(Settings(), recording), playback=Playback(recording, "it", pace_of("0")[0]))
     while line := session.playback.suggested() if session.playback else "":
         if line.startswith("/"):
             run_command(session, line, Paper().console)
@@ -101,7 +101,7 @@ def test_the_pieces_of_a_reply_and_its_calls_share_its_seconds(tmp_path: Path) -
     replied = [Thinking("h" * 10), Text("w" * 30), call, Usage(1_000, 200, 50)]
     flat, live = Hardware(100, 0.1), recorded(tmp_path / "one", replied, [Text("So."), Usage(2_000, 2_000, 3)])
     list(live.ask("What?"))
-    recording = load(str(tmp_path / "one"), NOWHERE)
+    recording = load_recording(str(tmp_path / "one"), NOWHERE)
     made = replayed_seconds(recording.lines, flat, flat)
     told = {type(line.record).__name__: [] for line in recording.lines}
     for line in recording.lines:
@@ -117,7 +117,7 @@ def test_what_a_recording_does_not_tell_is_counted(tmp_path: Path) -> None:
     list(live.ask("What?"))
     prepared, flat = live.agent.ledger.prepared, Hardware(100, 0.1)
     assert prepared
-    made = replayed_seconds(load(str(tmp_path / "one"), NOWHERE).lines, flat, flat)
+    made = replayed_seconds(load_recording(str(tmp_path / "one"), NOWHERE).lines, flat, flat)
     assert sum(made.values()) == pytest.approx(prepared.view.tokens / 100 + 50 / 5 * 0.1)
 
 
@@ -130,7 +130,7 @@ def recorded(path: Path, *steps: object) -> Session:
 
 def test_the_command_line_takes_a_machine_for_a_cassette() -> None:
     given_ = Namespace(replay="reader/hybrid", record=None, resume=None)
-    playback, _ = played(given_, "agent,memory", Settings(hardware=ROWS), headless=True)
+    playback, _ = choose_recording(given_, "agent,memory", Settings(hardware=ROWS), headless=True)
     assert (
         "Playing at the pace of the machine agent,memory. The figures shown are the recorded ones." in playback.notices
     )

@@ -19,10 +19,10 @@ from thimble.agent.events import ToolReturned
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SYSTEM
 from thimble.commands.open_run import open_run, path_of
-from thimble.commands.replay import AS_RECORDED, replayed
-from thimble.commands.trajectories import Trajectory, read
+from thimble.commands.replay import AS_RECORDED, replay_session
+from thimble.commands.trajectories import Trajectory, read_trajectories
 from thimble.repl.__main__ import main
-from thimble.session.journal.folder import reopened
+from thimble.session.journal.folder import reopen
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.tools.recorded import recorded_tools
@@ -45,7 +45,7 @@ RUN = [
 
 def run_in(folder: Path, *values: Any) -> Trajectory:
     (folder / "run.jsonl").write_bytes(lines(*(values or RUN)))
-    (run,) = read([folder / "run.jsonl"])
+    (run,) = read_trajectories([folder / "run.jsonl"])
     return run
 
 
@@ -99,7 +99,7 @@ def test_a_compaction_of_the_agent_is_seen_as_fates(session: Session) -> None:
 def test_a_session_that_is_opened_again_stands_as_it_did(session: Session, settings: Settings, tmp_path: Path) -> None:
     session.leave()
     path = path_of(run_in(tmp_path), settings.session_dir)
-    again = Session(*reopened(settings, path))
+    again = Session(*reopen(settings, path))
     assert again.agent.history == session.agent.history
     assert again.agent.ledger.calls == session.agent.ledger.calls
     assert again.agent.ledger.view == session.agent.ledger.view
@@ -121,7 +121,7 @@ def test_a_fork_goes_on_with_the_tools_of_the_run(session: Session) -> None:
 
 
 def test_it_is_a_row_beside_the_strategies(session: Session) -> None:
-    found, none = replayed(session, AS_RECORDED), replayed(session, "none")
+    found, none = replay_session(session, AS_RECORDED), replay_session(session, "none")
     views = [call.prompt for call in session.agent.ledger.calls]
     assert none.next
     assert found.next
@@ -199,6 +199,6 @@ def test_secrets_are_masked_unless_they_are_to_be_kept(tmp_path: Path) -> None:
     secret = [json.loads(json.dumps(one).replace("42 pages", f"key {key}")) for one in RUN]
     (tmp_path / "run.jsonl").write_bytes(lines(*secret))
     for keep in (False, True):
-        (run,) = read([tmp_path / "run.jsonl"], keep_secrets=keep)
+        (run,) = read_trajectories([tmp_path / "run.jsonl"], keep_secrets=keep)
         assert any(key in message.content for message in run.messages) is keep
         assert any("masked" in remark for remark in run.remarks) is not keep

@@ -30,9 +30,9 @@ from thimble.agent.events import Answered, Event, Prepared, ReplyPiece, SideCall
 from thimble.commands.replayed_seconds import replayed_seconds
 from thimble.models.hardware import HARDWARE
 from thimble.repl.cli.headless import answer, prompts
-from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
+from thimble.repl.cli.recordings import SHIPPED, load_recording, new_file, pace_of, playback_settings, shipped
 from thimble.repl.commands.table import run_command
-from thimble.session.journal.checksum_lines import checked
+from thimble.session.journal.checksum_lines import add_checksum
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.lines import Line
 from thimble.session.jsonl import event as as_json
@@ -57,12 +57,12 @@ def recorded(path: Path, *steps: Step, **settings: Any) -> Session:
 def deck(recording: Recording, **settings: Any) -> Session:
     """A session that plays this at once. A setting that is given is as if by a flag."""
     told = Settings(**settings, origins=dict.fromkeys(settings, "flag"))
-    return Session(settled(told, recording), playback=Playback(recording, "it", pace_of("0")[0]))
+    return Session(playback_settings(told, recording), playback=Playback(recording, "it", pace_of("0")[0]))
 
 
 def played(name: object, **settings: Any) -> Session:
     """A session that plays this file, or shipped cassette."""
-    return deck(load(str(name), NOWHERE), **settings)
+    return deck(load_recording(str(name), NOWHERE), **settings)
 
 
 def suggested(session: Session) -> str:
@@ -119,7 +119,7 @@ def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str
 def test_cassettes_are_of_strategies_and_an_unknown_name_lists_them() -> None:
     assert {*RECORDED} <= {*STRATEGIES}
     with pytest.raises(UsageError, match="there is no recording reader/nope") as error:
-        load("reader/nope", NOWHERE)
+        load_recording("reader/nope", NOWHERE)
     assert "reader/hybrid" in error.value.fix
 
 
@@ -319,7 +319,7 @@ def test_paces(pace: str, seconds: float) -> None:
 @cache
 def shipped_as_none() -> Recording:
     """One for all examples, none of which changes it."""
-    return load("reader/none", NOWHERE)
+    return load_recording("reader/none", NOWHERE)
 
 
 @given(st.dictionaries(st.sampled_from(["strategy", "budget", "price", "max_turns", "files", "x"]),
@@ -331,7 +331,7 @@ def test_settings_of_a_recording_are_settings_or_told(settings: dict[str, Any]) 
     except ValueError:
         return  # a line that holds it is damage
     try:
-        made = settled(Settings(), replace(recording, opened=opened))
+        made = playback_settings(Settings(), replace(recording, opened=opened))
     except UsageError:
         return
     assert (made.backend, made.files) == ("reader", Settings().files)
@@ -342,7 +342,7 @@ def test_a_figure_that_no_session_has_is_damage(tokens: int, tmp_path: Path) -> 
     whole = (SHIPPED / "reader" / "none.jsonl").read_text()
     changed = re.sub(r'("prompt_tokens":)\d+', rf"\g<1>{tokens}", whole)
     sealed = [
-        checked({key: value for key, value in json.loads(line).items() if key != "crc"})
+        add_checksum({key: value for key, value in json.loads(line).items() if key != "crc"})
         for line in changed.splitlines()
     ]
     (tmp_path / "one").write_text("".join(sealed))
@@ -438,5 +438,5 @@ def test_a_recording_that_somebody_wrote_is_no_danger(changes: list[tuple[int, A
     for number, value in changes:
         fields = {name: one for name, one in json.loads(lines[number % len(lines)]).items() if name != "crc"}
         fields[data.draw(st.sampled_from(sorted(fields)))] = value
-        lines[number % len(lines)] = checked(json.loads(json.dumps(fields))).encode().rstrip(b"\n")
+        lines[number % len(lines)] = add_checksum(json.loads(json.dumps(fields))).encode().rstrip(b"\n")
     shown(b"\n".join(lines) + b"\n")

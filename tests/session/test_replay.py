@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from tests.support.histories import Story, budget, react
 from thimble.agent.errors import BudgetError
-from thimble.commands.replay import calls, replay
+from thimble.commands.replay import call_lengths, replay
 from thimble.strategies.none import NoManagement
 from thimble.strategies.truncate import Truncate
 
 
 def test_a_reply_tells_of_a_call_but_for_one_before_which_nothing_was_sent() -> None:
-    assert calls(Story(None).turn(9).ask("?").turn(9, 9).answer("!").messages) == [3, 6, 7]
+    assert call_lengths(Story(None).turn(9).ask("?").turn(9, 9).answer("!").messages) == [3, 6, 7]
 
 
 def test_there_is_a_view_for_each_call_and_for_the_next() -> None:
     history = react(5)
     found = [*replay(history, NoManagement(), budget())]
-    assert len(found) == len(calls(history)) == 6
-    assert [len(call.view.messages) for call in found if call.view] == calls(history)
+    assert len(found) == len(call_lengths(history)) == 6
+    assert [len(call.view.messages) for call in found if call.view] == call_lengths(history)
 
 
 def test_where_the_budget_cannot_hold_a_call_its_error_stands_and_the_next_is_asked() -> None:

@@ -27,7 +27,7 @@ from thimble.commands.forecast import forecast
 from thimble.models.server import ServedBackend
 from thimble.session.once import Once
 from thimble.session.session import Session
-from thimble.session.settings import Settings, resolve
+from thimble.session.settings import Settings, resolve_settings
 from thimble.strategies.table import STRATEGIES
 
 QUESTION = "What is observation masking?"
@@ -173,10 +173,10 @@ def test_auto_asks_no_server_elsewhere_that_is_named_for_other_programs(monkeypa
     monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
     monkeypatch.setattr(socket, "create_connection", lambda address, *_: asked.append(address) or refused())
     asked: list[Any] = []
-    assert Session(resolve({})).backends.look_for_server() is None
+    assert Session(resolve_settings({})).backends.look_for_server() is None
     assert {host for host, _ in asked} == {"127.0.0.1"}
     asked.clear()
-    given = resolve({"base_url": "http://models.example"})
+    given = resolve_settings({"base_url": "http://models.example"})
     found = Session(given).backends.look_for_server()
     assert {host for host, _ in asked} == {"models.example"}
     assert found

@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.repl import __version__
-from thimble.session.settings import Settings, resolve
+from thimble.session.settings import Settings, resolve_settings
 from thimble.session.settings_table import BACKENDS, SETTINGS, switch
 
 # For each setting: legal values as text, told apart by source (flag, environment, folder's file, user's file).
@@ -81,7 +81,7 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
         path.write_text(written({spelling(name): text for name, text in given_by[source].items()}))
     environ = {f"THIMBLE_{name.upper()}": text for name, text in given_by["environment"].items()}
 
-    found = resolve(given_by["flag"], environ=environ, folder=home / "here")
+    found = resolve_settings(given_by["flag"], environ=environ, folder=home / "here")
 
     defaults = Settings()
     for name in TEXTS:
@@ -92,7 +92,7 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
             assert origin == "default"
             assert getattr(found, name) == getattr(defaults, name)
             continue
-        alone = resolve({name: TEXTS[name][SOURCES.index(winner)]}, environ={}, folder=home / "here")
+        alone = resolve_settings({name: TEXTS[name][SOURCES.index(winner)]}, environ={}, folder=home / "here")
         assert getattr(found, name) == getattr(alone, name)
         assert (
             origin
@@ -120,7 +120,7 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
 def test_any_value_is_taken_or_refused_with_a_way_to_mend_it(name: str, value: object) -> None:
     refused = None
     try:
-        found = resolve({name: value}, environ={}, folder=ROOT / "tests")
+        found = resolve_settings({name: value}, environ={}, folder=ROOT / "tests")
     except UsageError as error:
         refused = error
     if refused:
@@ -132,7 +132,7 @@ def test_any_value_is_taken_or_refused_with_a_way_to_mend_it(name: str, value: o
 
 
 def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
-    found = resolve({}, environ={}, folder=home / "here")
+    found = resolve_settings({}, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
 
@@ -141,21 +141,21 @@ def test_a_row_of_a_file_names_a_machine_and_that_of_the_folder_is_stronger(home
     row = "[hardware.{}]\nprefill = {}\ntoken-seconds = 0.5\n"
     (home / "config/thimble/config.toml").write_text(row.format("mine", 10) + row.format("desk", 20))
     (home / "here/thimble.toml").write_text('pace = "mine,desk"\n' + row.format("mine", 30) + "load_seconds = 2\n")
-    found = resolve({}, environ={}, folder=home / "here")
+    found = resolve_settings({}, environ={}, folder=home / "here")
     assert found.paces == (Hardware(30, 0.5, 0, 2), Hardware(20, 0.5))
     assert not found.left_out
-    assert resolve({"pace": "a100-32b"}, environ={}, folder=home / "here").paces == (HARDWARE["a100-32b"],) * 2
+    assert resolve_settings({"pace": "a100-32b"}, environ={}, folder=home / "here").paces == (HARDWARE["a100-32b"],) * 2
     with pytest.raises(UsageError, match="pace cannot be 'yours'") as caught:
-        resolve({"pace": "yours"}, environ={}, folder=home / "here")
+        resolve_settings({"pace": "yours"}, environ={}, folder=home / "here")
     assert caught.value.fix.endswith("of a100-32b, a100-4b, h100-8b, laptop-7b, mine, desk")
 
 
 def test_ollama_host_gives_way_to_our_own_variable(home: Path) -> None:
     environ = {"OLLAMA_HOST": "one:1", "THIMBLE_BASE_URL": "two:2"}
-    both = resolve({}, environ=environ, folder=home)
+    both = resolve_settings({}, environ=environ, folder=home)
     assert (both.base_url, both.origins["base_url"]) == ("two:2", "environment THIMBLE_BASE_URL")
     environ["THIMBLE_BASE_URL"] = ""
-    one = resolve({}, environ=environ, folder=home)
+    one = resolve_settings({}, environ=environ, folder=home)
     assert (one.base_url, one.origins["base_url"]) == ("one:1", "environment OLLAMA_HOST")
 
 
@@ -163,7 +163,7 @@ def test_an_address_in_the_environment_is_that_of_its_own_kind_of_server(home: P
     environ = {"OLLAMA_HOST": "one:1", "OPENAI_BASE_URL": "http://two/v1"}
     addresses = {}
     for backend in BACKENDS:
-        found = resolve({"backend": backend}, environ=environ, folder=home)
+        found = resolve_settings({"backend": backend}, environ=environ, folder=home)
         addresses[backend] = (found.base_url, found.origins["base_url"].removeprefix("environment "))
     ollama, compatible = ("one:1", "OLLAMA_HOST"), ("http://two/v1", "OPENAI_BASE_URL")
     assert addresses == {
@@ -173,7 +173,7 @@ def test_an_address_in_the_environment_is_that_of_its_own_kind_of_server(home: P
 
 @pytest.mark.parametrize(("value", "color"), [("1", False), ("anything", False), ("", True)])
 def test_no_color_counts_when_it_is_not_empty(home: Path, value: str, color: bool) -> None:
-    assert resolve({}, environ={"NO_COLOR": value}, folder=home).color is color
+    assert resolve_settings({}, environ={"NO_COLOR": value}, folder=home).color is color
 
 
 def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,9 +181,9 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
     (home / "config/thimble/config.toml").write_text('corpus = "articles"\n')
     (home / "here/articles").mkdir()
     monkeypatch.chdir(home / "here")
-    assert resolve({}, environ={}).corpus == home / "config/thimble/articles"
-    assert resolve({"corpus": "articles"}, environ={}).corpus == home / "here/articles"
-    assert resolve({"files": "~/here"}, environ={}).files == home / "here"
+    assert resolve_settings({}, environ={}).corpus == home / "config/thimble/articles"
+    assert resolve_settings({"corpus": "articles"}, environ={}).corpus == home / "here/articles"
+    assert resolve_settings({"files": "~/here"}, environ={}).files == home / "here"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
 def test_what_a_file_gets_wrong_is_named(home: Path, text: bytes, what: str, fix: str) -> None:
     (home / "here/thimble.toml").write_bytes(text)
     with pytest.raises(UsageError) as caught:
-        resolve({}, environ={}, folder=home / "here")
+        resolve_settings({}, environ={}, folder=home / "here")
     assert what in caught.value.what
     assert fix in caught.value.fix
 
@@ -225,13 +225,13 @@ def test_what_a_file_gets_wrong_is_named(home: Path, text: bytes, what: str, fix
 def test_a_file_that_is_none_is_named_and_not_waited_for(make: Callable[[Path], None], home: Path) -> None:
     make(home / "here/thimble.toml")
     with pytest.raises(UsageError, match=r"thimble\.toml cannot be read"):
-        resolve({}, environ={}, folder=home / "here")
+        resolve_settings({}, environ={}, folder=home / "here")
 
 
 def test_a_file_may_be_a_link(home: Path) -> None:
     (home / "kept.toml").write_bytes(b"\xef\xbb\xbfbudget = 4000\r\n")
     (home / "here/thimble.toml").symlink_to(home / "kept.toml")
-    assert resolve({}, environ={}, folder=home / "here").budget == 4000
+    assert resolve_settings({}, environ={}, folder=home / "here").budget == 4000
 
 
 def test_the_version_is_that_of_the_project() -> None:

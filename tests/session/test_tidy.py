@@ -14,7 +14,7 @@ from thimble.agent.messages import LOSSLESS, Message
 from thimble.commands.forecast import forecast
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
-from thimble.session.settings import resolve
+from thimble.session.settings import resolve_settings
 from thimble.strategies.table import STRATEGIES
 from thimble.tools.schema import tool
 
@@ -99,7 +99,7 @@ def test_a_small_saving_is_not_mentioned(tmp_path: Path) -> None:
 def test_a_file_with_the_setting_of_old_is_told_where_it_went(tmp_path: Path) -> None:
     (tmp_path / "thimble.toml").write_text("tidy = true\n")
     with pytest.raises(UsageError) as caught:
-        resolve({}, {}, tmp_path)
+        resolve_settings({}, {}, tmp_path)
     assert 'strategy = "tidy+observation-masking"' in caught.value.fix
 
 

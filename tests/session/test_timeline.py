@@ -14,8 +14,8 @@ from tests.support.sessions import answer_call, ask
 from thimble.agent.ledger import Call, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
 from thimble.commands.timeline import Timeline, timeline
-from thimble.repl.cli.recordings import SHIPPED, settled
-from thimble.session.journal.lines import read
+from thimble.repl.cli.recordings import SHIPPED, playback_settings
+from thimble.session.journal.lines import read_lines
 from thimble.session.journal.state import saved_state
 from thimble.session.playback import Playback, read_recording
 from thimble.session.session import Session
@@ -164,7 +164,7 @@ def _asked(path: Path, strategy: str = "none") -> Ledger:
 
 def _played(data: bytes) -> Ledger:
     recording = read_recording(data, "one")
-    settings = settled(Settings(), recording)
+    settings = playback_settings(Settings(), recording)
     session = Session(settings, playback=Playback(recording, "one", lambda seconds, line: 0.0))
     for _, text in recording.typed:
         run(session, text)
@@ -175,7 +175,7 @@ def _played(data: bytes) -> Ledger:
 def test_it_is_the_same_live_read_back_and_played(strategy: str, tmp_path: Path) -> None:
     live = _asked(tmp_path / "one.jsonl", strategy)
     data = (tmp_path / "one.jsonl").read_bytes()
-    for other in (saved_state(read(data)[0]).ledger, _played(data)):
+    for other in (saved_state(read_lines(data)[0]).ledger, _played(data)):
         for exchange in (None, *range(1, live.exchanges + 1)):
             assert timeline(other, exchange) == timeline(live, exchange)
     of = timeline(live)
@@ -185,6 +185,6 @@ def test_it_is_the_same_live_read_back_and_played(strategy: str, tmp_path: Path)
 
 def test_a_cassette_with_calls_in_the_background_is_read_as_it_is_played() -> None:
     data = (SHIPPED / "reader" / "comem.jsonl").read_bytes()
-    read_back, played = timeline(saved_state(read(data)[0]).ledger), timeline(_played(data))
+    read_back, played = timeline(saved_state(read_lines(data)[0]).ledger), timeline(_played(data))
     assert read_back == played
     assert [played.busy(role) > 0 for role in ("agent", "memory", "side")] == [True, True, False]

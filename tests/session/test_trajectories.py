@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from thimble.agent.errors import UsageError
-from thimble.commands.trajectories import read
+from thimble.commands.trajectories import read_trajectories
 from thimble.models import chat
 
 ENTRIES: list[dict[str, Any]] = [
@@ -40,8 +40,8 @@ def test_every_form_holds_the_same_run(form: str, zipped: bool, tmp_path: Path) 
     file = tmp_path / "runs"
     data = FORMS[form].encode()
     file.write_bytes(gzip.compress(data) if zipped else data)
-    (run,) = read([file])
-    assert list(run.messages) == chat.read(ENTRIES)
+    (run,) = read_trajectories([file])
+    assert list(run.messages) == chat.read_messages(ENTRIES)
     assert run.turns == 2
     assert run.calls == [2, 4]
 
@@ -51,7 +51,7 @@ def test_several_runs_keep_their_order_and_have_names_of_their_own(tmp_path: Pat
     lines.write_text("\n".join(json.dumps(value) for value in (WITH_ID, ENTRIES, [ENTRIES, WITH_ID], [])))
     array.write_text(json.dumps([{"messages": ENTRIES, "tools": [TOOL]}, WITH_ID, {"id": 7, "messages": []}]))
     names = ["one", "lines.jsonl:2", "lines.jsonl:3:1", "one~2", "array.json:1", "one~3", "7"]
-    runs = read([lines, array])
+    runs = read_trajectories([lines, array])
     assert [run.name for run in runs] == names
     assert [run.tools for run in runs if run.tools] == [[TOOL]]
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_read_is_said_with_its_place(text: str, what: str, tmp_pa
     file = tmp_path / "bad.jsonl"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
-        read([file])
+        read_trajectories([file])
     assert what in error.value.what
     assert "\n" not in error.value.what
     assert error.value.fix
@@ -96,9 +96,9 @@ def test_a_run_that_would_lose_much_of_its_text_is_refused(tmp_path: Path) -> No
     few, many = ([calls(at, f"call{'_' if at < wrong else '-'}{at}") for at in range(12)] for wrong in (1, 6))
     for name, turns in (("few", few), ("many", many)):
         (tmp_path / name).write_text(json.dumps([ENTRIES[1], *chain(*turns)]))
-    assert read([tmp_path / "few"])[0].repaired.lost == len(few[0][1]["content"])
+    assert read_trajectories([tmp_path / "few"])[0].repaired.lost == len(few[0][1]["content"])
     with pytest.raises(UsageError, match="45% of the text would be left out"):
-        read([tmp_path / "many"])
+        read_trajectories([tmp_path / "many"])
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
@@ -106,4 +106,4 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes('["Müller"]'.encode("latin-1"))
     for name, what in {"cut.gz": "damaged gzip", "latin": "not UTF-8", "none": "No such file", ".": "folder"}.items():
         with pytest.raises(UsageError, match=what):
-            read([tmp_path / name])
+            read_trajectories([tmp_path / name])

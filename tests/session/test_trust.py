@@ -19,9 +19,9 @@ from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.events import Asked, Changed
 from thimble.agent.messages import Message
 from thimble.models.openai.server import OpenAIServer
-from thimble.repl.cli.recordings import load, settled
+from thimble.repl.cli.recordings import load_recording, playback_settings
 from thimble.repl.commands.table import run_command
-from thimble.repl.screen.resumed import resumed
+from thimble.repl.screen.resumed import resume_lines
 from thimble.session.backends import Backends
 from thimble.session.embeddings import unkept
 from thimble.session.journal import folder as shelf
@@ -60,7 +60,7 @@ def forged(folder: Path, opened: Opened, *rest: Any) -> Path:
 def resume(path: Path, **flags: Any) -> Session:
     """Go on with it, with these flags."""
     asked = Settings(session_dir=path.parent).replace(**flags, origins=dict.fromkeys(flags, "flag --x"))
-    settings, journal, past = shelf.reopened(asked, path)
+    settings, journal, past = shelf.reopen(asked, path)
     session = Session(settings, journal, past)
     _ = session.agent
     return session
@@ -81,9 +81,9 @@ def test_a_strategy_that_is_code_is_said_again_or_not_run(
             resume(path)
         assert "--strategy" in caught.value.fix
         resume(path, strategy="none").journal.close()
-    recording = load("reader/none", ran.parent)
+    recording = load_recording("reader/none", ran.parent)
     with pytest.raises(UsageError, match="which is code"):
-        settled(Settings(), replace(recording, opened=brings(strategy=spec)))
+        playback_settings(Settings(), replace(recording, opened=brings(strategy=spec)))
     assert not ran.exists()
 
 
@@ -105,7 +105,7 @@ def test_no_word_of_a_session_or_a_cassette_imports_anything(
 ) -> None:
     monkeypatch.chdir(ran.parent)
     monkeypatch.syspath_prepend(ran.parent)
-    recording = load("reader/none", ran.parent)
+    recording = load_recording("reader/none", ran.parent)
     for opened, *rest in (
         [brings(strategy=spec)],
         [OPENED, Changed("strategy", spec)],
@@ -114,10 +114,10 @@ def test_no_word_of_a_session_or_a_cassette_imports_anything(
     ):
         path = forged(ran.parent, opened, *rest)
         with suppress(UsageError):
-            shelf.reopened(Settings(session_dir=ran.parent), path)[1].close()
+            shelf.reopen(Settings(session_dir=ran.parent), path)[1].close()
         played = read_recording(path.read_bytes(), "one")
         with suppress(UsageError):
-            settled(Settings(), replace(recording, opened=played.opened))
+            playback_settings(Settings(), replace(recording, opened=played.opened))
         if is_code(spec):
             assert not Playback(played, "one", lambda seconds, text: 0.0).suggested()
         path.unlink()
@@ -184,11 +184,11 @@ def test_no_session_names_the_server_that_it_is_sent_to(
     settings: dict[str, str], later: tuple[Changed, ...], tmp_path: Path
 ) -> None:
     path = forged(tmp_path, brings(model="openai/big", **settings), *later)
-    again, journal, _ = shelf.reopened(Settings(session_dir=tmp_path), path)
+    again, journal, _ = shelf.reopen(Settings(session_dir=tmp_path), path)
     assert all(getattr(again, name) == getattr(Settings(), name) for name in settings)
     journal.close()
     own = Settings(session_dir=tmp_path, **settings)
-    again, journal, _ = shelf.reopened(own, path)
+    again, journal, _ = shelf.reopen(own, path)
     assert all(getattr(again, name) == value for name, value in settings.items())
     journal.close()
 
@@ -251,13 +251,13 @@ def embed(settings: Settings) -> None:
 
 def test_folders_that_come_along_are_told(tmp_path: Path) -> None:
     path = forged(tmp_path, brings(files=str(tmp_path)))
-    told = [text for text, _ in resumed(resume(path))]
+    told = [text for text, _ in resume_lines(resume(path))]
     assert f"It uses its own --files: {tmp_path}" in told
 
 
 @pytest.mark.parametrize("command", LEFT_OUT)
 def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: str, tmp_path: Path) -> None:
-    recording = load("reader/none", tmp_path)
+    recording = load_recording("reader/none", tmp_path)
     first = next(line for line in recording.lines if isinstance(line.record, Asked))
     forged = replace(first, number=first.number - 1, record=Command(f"{command} x.html!"))
     recording = replace(recording, lines=[recording.lines[0], forged, *recording.lines[1:]])

@@ -17,7 +17,7 @@ from thimble.commands.forecast import forecast
 from thimble.models import backend_on
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.tool_calls.caller import ToolCaller
-from thimble.session.journal.folder import reopened
+from thimble.session.journal.folder import reopen
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -75,7 +75,7 @@ def test_the_warming_call_is_entered_with_the_first_question(tmp_path: Path) -> 
         list(session.ask("And why?"))
         assert [call.purpose for call in session.agent.ledger.calls].count("warming") == 1
         session.leave()
-    _, _, saved = reopened(Settings(backend="reader"), path)
+    _, _, saved = reopen(Settings(backend="reader"), path)
     assert [call.purpose for call in saved.ledger.calls][:2] == ["warming", "answer"]
 
 

@@ -16,11 +16,11 @@ from thimble.agent.view import View
 from thimble.commands.replay import replay
 from thimble.commands.why import UNSAID, why
 from thimble.strategies.own import Own
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 
 def last(spec: str, limit: int = 2_000) -> View:
-    strategy = parse(spec, SideModel(Scripted([], TinyCounter())))
+    strategy = make_strategy(spec, SideModel(Scripted([], TinyCounter())))
     view = [*replay([*react(12), Message("q", "user", "And now?")], strategy, budget(limit))][-1].view
     assert isinstance(view, View)
     return view

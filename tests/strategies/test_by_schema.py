@@ -17,10 +17,10 @@ from thimble.agent.protocols import Delta
 from thimble.agent.side import SideModel
 from thimble.models.server import ToolsRefused
 from thimble.models.tool_calls.caller import ToolCaller
-from thimble.models.tool_calls.prompt import conversation
+from thimble.models.tool_calls.prompt import plain_conversation
 from thimble.session.step_worker import StepWorker
-from thimble.strategies.spec import parse
-from thimble.strategies.summary import is_founded, names
+from thimble.strategies.spec import make_strategy
+from thimble.strategies.summary import find_names, is_founded
 from thimble.tools.examples import examples
 
 EXAMPLES = tuple(examples())
@@ -55,7 +55,7 @@ def told(spec: str, step: Step) -> tuple[BySchema, Any]:
     assert backend.calls == "schema"
     side = SideModel(backend, worker=StepWorker())
     side.offer(SCHEMAS, EXAMPLES, backend)
-    (strategy,) = parts(parse(spec, side))
+    (strategy,) = parts(make_strategy(spec, side))
     for messages in calls_of(HISTORY):
         strategy.prepare(messages, budget())
     return model, strategy
@@ -73,7 +73,7 @@ def test_free_text_is_asked_for_behind_the_agent_s_prompt_and_taken(spec: str, f
     assert not any(model.asked)
     assert strategy.memory.summary.startswith("Read: ")
     before = () if spec == "comem" else EXAMPLES  # a memory model has a prompt of its own
-    agents = conversation([HISTORY[0], *before, *HISTORY[1:]], SCHEMAS if before else [])
+    agents = plain_conversation([HISTORY[0], *before, *HISTORY[1:]], SCHEMAS if before else [])
     sent = model.requests[0].messages
     assert len(sent) > len(before)
     pairs = list(zip(sent[:-1], agents, strict=False))
@@ -117,7 +117,7 @@ def test_a_model_that_calls_a_tool_in_place_of_text_is_asked_again_without_any()
     ],
 )
 def test_names_are_numbers_paths_identifiers_sources_and_capitalised_words(text: str, found: set[str]) -> None:
-    assert names(text) == found
+    assert find_names(text) == found
 
 
 def test_a_summary_is_founded_on_one_name_unless_there_is_none_to_hold() -> None:

@@ -13,7 +13,7 @@ from tests.support.histories import LIMITS, Story, budget, calls_of, react, soun
 from tests.support.specs import build
 from thimble.agent.messages import Message, turns
 from thimble.agent.view import prepare
-from thimble.strategies.compress import compressed
+from thimble.strategies.compress import compress_message
 
 PROSE = (
     "The server of the library has a cache, and the cache of the server is what makes it fast when the same words are "
@@ -33,13 +33,13 @@ def reading(steps: int) -> list[Message]:
 
 def test_a_copy_depends_on_its_message_alone() -> None:
     (message,) = [message for message in reading(1) if message.role == "tool"]
-    copy = compressed(message, 0.5)
+    copy = compress_message(message, 0.5)
     head, _, rest = copy.content.partition("\n")
     of = len(message.content.split())
     assert head == f'[{len(rest.split())} of {of} words; recall(id="{message.id}") shows all]'
     assert rest.startswith("# Result 1\n")
     assert copy.why == "compressed to 879 of 1,763 characters"
-    assert compressed(replace(message), 0.5) == copy
+    assert compress_message(replace(message), 0.5) == copy
 
 
 # --- when -------------------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def test_the_newest_turns_stay_where_older_ones_can_make_room(
         newest = {messages[index].id for turn in turns(messages)[-max(1, window) :] for index in turn}
         if newest & (times.keys() - done):
             old = {id_: step for id_, step in times.items() if id_ not in newest}
-            view = [compressed(one, 0.5 ** old[one.id]) if one.id in old else one for one in messages]
+            view = [compress_message(one, 0.5 ** old[one.id]) if one.id in old else one for one in messages]
             assert budget(limit).size(view) > limit
 
 

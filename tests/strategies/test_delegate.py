@@ -13,7 +13,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.reader import Reader
 from thimble.strategies.delegate import BRIEF_HEAD, MOST_BRIEFS, PATIENCE_TURNS
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 BRIEF = "what it says [s1]"
 
@@ -116,7 +116,7 @@ def test_the_built_in_reader_can_write_the_briefs() -> None:
         Message(one.id, one.role, page, call_id=one.call_id, name=one.name) if index == 3 else one
         for index, one in enumerate(story.messages)
     ]
-    strategy = parse("delegate", SideModel(Reader(TinyCounter())))
+    strategy = make_strategy("delegate", SideModel(Reader(TinyCounter())))
     (brief,) = briefs(strategy.prepare(history, budget(4_000)))
     assert "prefix cache holds" in brief.content
     assert "[caches]" in brief.content

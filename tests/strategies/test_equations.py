@@ -15,7 +15,7 @@ from tests.support.histories import Story, TinyCounter, calls_of
 from tests.support.specs import Summariser, build, named
 from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.messages import Message
-from thimble.commands.trajectories import read
+from thimble.commands.trajectories import read_trajectories
 
 RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
 Shown = list[tuple[str, str]]
@@ -114,5 +114,5 @@ def test_a_view_is_what_the_equations_say(spec: str, run: list[Message]) -> None
 @pytest.mark.skipif(not RECORDED, reason="THIMBLE_TRAJECTORIES names no recorded runs")
 @every_paper
 def test_a_view_of_a_recorded_run_is_what_the_equations_say(spec: str) -> None:
-    runs = read([Path(RECORDED)])
+    runs = read_trajectories([Path(RECORDED)])
     assert [run.name for run in runs if differing(spec, [run.messages[:at] for at in run.calls])] == []

@@ -29,7 +29,10 @@ def overrides_of(history: Sequence[Message], decisions: Sequence[tuple[int, Deed
 
 def holds(view: View, messages: Sequence[Message], overrides: dict[str, Override]) -> None:
     """Each decision is seen in the view, but for what every view must show."""
-    shown, laws = {message.id: message for message in view.messages}, {message.id for message in pinned(messages)}
+    shown, laws = (
+        {message.id: message for message in view.messages},
+        {message.id for message in pinned(messages)},
+    )
     whys = {message.id: why(view, place) for place, message in enumerate(view.history)}
     for block in blocks(messages):
         turn = [messages[at] for at in block]

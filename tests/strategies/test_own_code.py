@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 from tests.support.specs import build
 from thimble.agent.errors import ERROR_LETTERS, UsageError, in_words
 from thimble.agent.messages import Message, ToolCall
-from thimble.strategies.own_code import guarded, in_time, limited
+from thimble.strategies.own_code import call_guarded, in_time, limit_seconds
 
 
 class Own(BaseException):
@@ -33,7 +33,7 @@ def test_any_error_is_one_short_line(kind: type[BaseException], text: str) -> No
         raise kind(text)
 
     with pytest.raises(UsageError) as caught:
-        guarded(fails, "it failed")
+        call_guarded(fails, "it failed")
     said = caught.value.what
     assert said.startswith(f"it failed: {kind.__name__}")
     assert said.isprintable()
@@ -42,7 +42,7 @@ def test_any_error_is_one_short_line(kind: type[BaseException], text: str) -> No
 
 def test_ctrl_c_is_no_error_of_the_code() -> None:
     with pytest.raises(KeyboardInterrupt):
-        guarded(lambda: signal.raise_signal(signal.SIGINT), "it failed")
+        call_guarded(lambda: signal.raise_signal(signal.SIGINT), "it failed")
 
 
 @pytest.mark.parametrize("kind", [*ERRORS, KeyboardInterrupt])
@@ -75,7 +75,7 @@ def test_texts_and_messages_are_plain() -> None:
 
 
 def test_within_a_limit_an_answer_comes_back_and_so_does_an_error() -> None:
-    with limited(5):
+    with limit_seconds(5):
         assert in_time(lambda: 4) == 4
         with pytest.raises(ZeroDivisionError):
             in_time(lambda: 1 // 0)
@@ -90,7 +90,7 @@ def test_code_that_sleeps_or_catches_all_is_stopped_with_its_line(tmp_path: Path
             f"def prepare(messages, budget):\n    {endless}\n"
         )
         with (
-            limited(0.1),
+            limit_seconds(0.1),
             pytest.raises(UsageError, match=r"mine\.py, line \d: TimedOut: it has not ended after 0\.1"),
         ):
             build(str(path)).prepare([], budget())
@@ -120,7 +120,7 @@ def test_a_model_that_takes_its_time_is_waited_for(tmp_path: Path) -> None:
     exec("from time import sleep\ndef answer(): sleep(0.5)\n", waits)
     strategy = build(f"{path}:Mine")
     strategy.inner.model = waits["answer"]  # type: ignore[attr-defined]
-    with limited(0.1):
+    with limit_seconds(0.1):
         assert strategy.prepare([], budget()) == []
 
 

@@ -11,7 +11,7 @@ from tests.support.sessions import scripted
 from tests.support.specs import Summariser, build
 from thimble.agent.budget import LEAST_BUDGET, MOST_BUDGET, UNLIMITED
 from thimble.session.settings import Settings
-from thimble.strategies.paper import N_HYBRID, M, N, scaled
+from thimble.strategies.paper import N_HYBRID, M, N, scale_turns
 from thimble.strategies.paper_names import in_our_names
 
 BUDGETS = st.integers(LEAST_BUDGET, MOST_BUDGET) | st.integers(LEAST_BUDGET, 40_000) | st.just(UNLIMITED)
@@ -21,19 +21,19 @@ PAPERS = st.sampled_from([M, N, N_HYBRID])
 @given(BUDGETS, BUDGETS, PAPERS)
 def test_a_count_grows_with_the_budget_up_to_the_paper_s(small: int, large: int, papers: int) -> None:
     small, large = sorted((small, large))
-    counts = [scaled(None, papers, budget(limit)) for limit in (small, large)]
+    counts = [scale_turns(None, papers, budget(limit)) for limit in (small, large)]
     assert 1 <= counts[0] <= counts[1] <= papers
     assert large < 31_000 or counts[1] == papers
 
 
 @given(BUDGETS, PAPERS, st.integers(0, 100))
 def test_a_count_that_is_set_is_not_scaled(limit: int, papers: int, given_count: int) -> None:
-    assert scaled(given_count, papers, budget(limit)) == given_count
+    assert scale_turns(given_count, papers, budget(limit)) == given_count
 
 
 @given(st.integers(2_000, 31_000))
 def test_a_summary_comes_after_as_many_turns_as_the_budget_has_thousands_of_tokens(limit: int) -> None:
-    assert abs(scaled(None, N, budget(limit)) + scaled(None, M, budget(limit)) - limit / 1_000) <= 1
+    assert abs(scale_turns(None, N, budget(limit)) + scale_turns(None, M, budget(limit)) - limit / 1_000) <= 1
 
 
 @pytest.mark.parametrize("limit", [2_000, 4_000, 8_000, 12_000])

@@ -19,7 +19,16 @@ from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
 from thimble.strategies.recital import without_recital
-from thimble.strategies.retrieval import K1, PASSAGE_TEXT, B, PassageIndex, Retrieval, cut, need, ranked
+from thimble.strategies.retrieval import (
+    K1,
+    PASSAGE_TEXT,
+    B,
+    PassageIndex,
+    Retrieval,
+    rank_passages,
+    split_result,
+    stem_query,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,24 +154,24 @@ def test_ranked_by_the_equation(texts: list[str], read: int) -> None:
     index, results = PassageIndex(), [Message(f"m{number}", "tool", text) for number, text in enumerate(texts)]
     for upto in (read, len(texts), read, len(texts)):
         index.read(results[:upto])
-    scores = [bm25(texts, int(passage.result.id[1:]), wanted) for passage in ranked(index, wanted)]
+    scores = [bm25(texts, int(passage.result.id[1:]), wanted) for passage in rank_passages(index, wanted)]
     assert scores == sorted(scores, reverse=True)
     assert all(2 * score >= scores[0] > 0 for score in scores)
 
 
 def test_need_is_the_words_of_the_newest_turn() -> None:
     story = Story().ask("Which caches were counted?").turn(10)
-    assert need(story.messages)[:2] == ["cach", "count"]
-    assert {"step", "s1"} <= set(need(story.messages))
+    assert stem_query(story.messages)[:2] == ["cach", "count"]
+    assert {"step", "s1"} <= set(stem_query(story.messages))
     story.answer("Done with mosses.").ask("And the trams?")
-    assert need(story.messages) == ["tram"]
-    assert need(Story().turn(10).messages)
-    assert need([]) == []
+    assert stem_query(story.messages) == ["tram"]
+    assert stem_query(Story().turn(10).messages)
+    assert stem_query([]) == []
 
 
 @given(st.text(st.sampled_from("word 日本\n\n.é🙂 \t"), max_size=3_000))
 def test_passages_hold_every_word_and_are_small(text: str) -> None:
-    passages = cut(Message("m1", "tool", text))
+    passages = split_result(Message("m1", "tool", text))
     assert "".join("".join(passage.text for passage in passages).split()) == "".join(text.split())
     assert all(len(passage.text) <= 600 for passage in passages)
 

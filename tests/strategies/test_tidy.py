@@ -14,13 +14,13 @@ from tests.support.records import PRINTED, RECORDS
 from thimble.agent.messages import Message
 from thimble.agent.view import prepare
 from thimble.strategies.compression import json_table, terminal_text
-from thimble.strategies.compression.json_table import found
+from thimble.strategies.compression.json_table import find_json
 from thimble.strategies.tidy import Tidy
 
 
 @given(st.text(alphabet='[]{}",:1 \n\\ab', max_size=40))
 def test_any_text_is_read_or_left_alone(text: str) -> None:
-    it = found(text)
+    it = find_json(text)
     if it:
         assert it.before + it.json + it.after == text
         assert exact(it.minified[len(it.before) : len(it.minified) - len(it.after)]) == exact(it.json)
@@ -32,7 +32,7 @@ ISSUES = [
 
 
 def test_how_a_table_reads() -> None:
-    it = found("Found 9:\n```json\n" + json.dumps({"total": 9, "items": ISSUES}, indent=1) + "\n```\nMore: page 2")
+    it = find_json("Found 9:\n```json\n" + json.dumps({"total": 9, "items": ISSUES}, indent=1) + "\n```\nMore: page 2")
     assert it
     assert it.table
     assert it.table.split("\n")[:6] == [
@@ -48,7 +48,7 @@ def test_how_a_table_reads() -> None:
 
 @pytest.mark.parametrize("text", ['[{"a": 1, "a": 2}]', "[NaN]", "[" * 100_000, "[" * 70 + "]" * 70, "[masked: 3]"])
 def test_text_that_is_not_json_or_too_deep_is_left_alone(text: str) -> None:
-    assert found(text) is None
+    assert find_json(text) is None
 
 
 def test_colours_bars_and_repeats_go_from_the_text_of_a_terminal() -> None:
@@ -135,7 +135,7 @@ def test_hostile_results_come_to_an_end(kind: str) -> None:
 @pytest.mark.parametrize("kind", [*RECORDS, *PRINTED])
 def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
     text = json.dumps({**RECORDS, **PRINTED}[kind], indent=2)
-    it = found(text)
+    it = find_json(text)
     assert it
     assert it.table
     assert len(it.table) < 0.55 * len(text)

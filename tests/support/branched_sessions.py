@@ -17,7 +17,7 @@ from thimble.agent.errors import ThimbleError
 from thimble.agent.loop import prepare
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Text
-from thimble.models import built_in
+from thimble.models import make_reader
 from thimble.repl.commands.table import run_command
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state
@@ -40,7 +40,7 @@ def says(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
 class Actor(Scripted):
     """In the reader's place, so that a journal that is resumed finds it there."""
 
-    name, model = "reader", built_in().model
+    name, model = "reader", make_reader().model
 
     def __init__(self) -> None:
         super().__init__([says] * CALLS, TinyCounter())

@@ -14,7 +14,7 @@ from thimble.strategies.hybrid import Hybrid
 from thimble.strategies.llm_summary import LLMSummary
 from thimble.strategies.none import NoManagement
 from thimble.strategies.observation_masking import ObservationMasking, mask
-from thimble.strategies.paper import N_HYBRID, M, N, scaled
+from thimble.strategies.paper import N_HYBRID, M, N, scale_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ def rule_of(strategy: Strategy, budget: Budget) -> Rule | None:
         case ObservationMasking(when="always", every=1, window=window):
             return Rule(window)
         case LLMSummary(every=every, tail=tail):
-            newest = scaled(tail, M, budget)
-            return Rule(None, scaled(every, N, budget) + newest, newest)
+            newest = scale_turns(tail, M, budget)
+            return Rule(None, scale_turns(every, N, budget) + newest, newest)
         case Hybrid(when="always", early=False, window=window, every=every, tail=tail):
-            newest = scaled(tail, M, budget)
-            gathered = max(scaled(None, N_HYBRID, budget), 2 * newest) if every is None else every
+            newest = scale_turns(tail, M, budget)
+            gathered = max(scale_turns(None, N_HYBRID, budget), 2 * newest) if every is None else every
             newest = min(newest, gathered // 2) if tail is None else newest
-            return Rule(scaled(window, M, budget, least=2), gathered, newest)
+            return Rule(scale_turns(window, M, budget, least=2), gathered, newest)
     return None
 
 

@@ -40,7 +40,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import ModelId, Sent, Strategy, Text, Thinking, Usage, Waiting
 from thimble.agent.view import prepare
 from thimble.repl.cli import headless
-from thimble.repl.cli.recordings import load, pace_of, settled
+from thimble.repl.cli.recordings import load_recording, pace_of, playback_settings
 from thimble.repl.commands.table import show_error
 from thimble.repl.conversation import Conversation
 from thimble.repl.prompt.completion import Completions
@@ -256,7 +256,7 @@ def played(kind: type[Lines], payload: str) -> str:
     """A cassette: what is told of it, what it suggests, an exchange on it, its models, and what it does not hold."""
     recording, paper, shown, events = recorded(payload), Paper(80, drawn=kind is not Lines), io.StringIO(), []
     playback = Playback(recording, payload, pace_of("0")[0])
-    here = Session(settled(Settings(), recording), playback=playback)
+    here = Session(playback_settings(Settings(), recording), playback=playback)
     with suppress(ModelError):
         for event in here.ask("What?"):
             events.append(event)
@@ -271,10 +271,10 @@ def played(kind: type[Lines], payload: str) -> str:
         ),
     )
     for wrong in (
-        lambda: settled(Settings(), forged),
-        lambda: settled(Settings(origins={"strategy": "flag"}), forged),
+        lambda: playback_settings(Settings(), forged),
+        lambda: playback_settings(Settings(origins={"strategy": "flag"}), forged),
         lambda: pace_of(payload),
-        lambda: load(f"{payload}?", Path(os.devnull)),
+        lambda: load_recording(f"{payload}?", Path(os.devnull)),
         lambda: read_recording(b"", payload),
     ):
         try:

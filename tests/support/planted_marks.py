@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from tests.support.histories import TinyCounter
 from thimble.agent.budget import Budget
-from thimble.agent.fit import shortened
+from thimble.agent.fit import shorten_message
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message
 from thimble.agent.prompts import SUMMARY_TAG
-from thimble.strategies.compress import compressed
+from thimble.strategies.compress import compress_message
 from thimble.strategies.dedup import reference
-from thimble.strategies.delegate import briefed
+from thimble.strategies.delegate import replace_with_brief
 from thimble.strategies.masks import mask
 from thimble.strategies.offload import reference as offloaded
-from thimble.strategies.tidy import written
+from thimble.strategies.tidy import rewrite
 
 PROSE = " ".join(f"Bees of hive {number} fly far. They come back at noon, or they do not!" for number in range(40))
 LINES = "".join(f"key_{number} = {number}\n" for number in range(40))
@@ -30,12 +30,12 @@ def marks(id_: str) -> list[str]:
     copies = (
         mask(prose),
         offloaded(prose, 100, 0, ""),
-        briefed(prose, "Bees fly far."),
-        compressed(prose, 0.3),
-        compressed(lines, 0.3),
-        shortened(prose, 0.3, Budget(1_000, TinyCounter())),
-        written(drawn, "text"),
-        written(json, "table"),
+        replace_with_brief(prose, "Bees fly far."),
+        compress_message(prose, 0.3),
+        compress_message(lines, 0.3),
+        shorten_message(prose, 0.3, Budget(1_000, TinyCounter())),
+        rewrite(drawn, "text"),
+        rewrite(json, "table"),
     )
     found = [line for copy in copies for line in copy.content.split("\n") if line.startswith("[")]
     return [

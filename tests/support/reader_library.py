@@ -12,7 +12,7 @@ from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prompts import CLOSING, SYSTEM
 from thimble.agent.protocols import Tool
-from thimble.corpus.library import load
+from thimble.corpus.library import load_library
 from thimble.models.embeddings.static import static_embedder
 from thimble.models.reader.backend import reply
 from thimble.tools import toolbox
@@ -110,7 +110,7 @@ def make_tools(root: Path, articles: Mapping[str, str] = ARTICLES) -> dict[str, 
         write(root / "articles" / f"{slug}.md", text)
     for path, text in FILES.items():
         write(root / "files" / path, text)
-    return toolbox(load(root / "articles"), root / "files", Notebook(), static_embedder())
+    return toolbox(load_library(root / "articles"), root / "files", Notebook(), static_embedder())
 
 
 def write(path: Path, text: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from thimble.agent.messages import Message
 from thimble.models.counting.vocabulary import counter_for
-from thimble.strategies.compression.json_table import found
+from thimble.strategies.compression.json_table import find_json
 
 RECORDS: dict[str, list[dict[str, Any]]] = {
     "60 issues": [
@@ -208,7 +208,7 @@ def table(others: Mapping[str, str] | None = None) -> str:
     lines = [f"| list | {' | '.join(columns)} | of indented | of one line |", "|---|" + "--:|" * (len(columns) + 2)]
     for name, records in {**RECORDS, **PRINTED}.items():
         indented, line = json.dumps(records, indent=2), json.dumps(records)
-        it = found(indented)
+        it = find_json(indented)
         assert it
         assert it.table
         texts = [indented, line, it.minified, *([others[name]] if others else []), it.table]

@@ -17,7 +17,7 @@ from thimble.agent.prompts import SYSTEM
 from thimble.agent.protocols import Delta, Expects, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.session.grounding import grounded
+from thimble.session.grounding import ground_answer
 from thimble.strategies.none import NoManagement
 
 Step = Sequence[Delta | BaseException]
@@ -95,7 +95,7 @@ def agent(*steps: Step, **settings: Any) -> Agent:
         strategy=settings.pop("strategy", NoManagement()),
         state=State(settings.pop("strategy_name", "none"), settings.pop("limit", 8000), settings.pop("system", SYSTEM)),
         tools={tool.name: tool for tool in tools},
-        grounds=grounded,
+        grounds=ground_answer,
         side=settings.pop("side", SideModel(backend)),
         **settings,
     )

@@ -23,7 +23,7 @@ from thimble.strategies.laws.subjects import named as named
 from thimble.strategies.laws.subjects import parts as parts
 from thimble.strategies.laws.subjects import short as short
 from thimble.strategies.parameter import Parameter, parameters
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import STRATEGIES
 
 
@@ -35,7 +35,7 @@ def interrupts(messages: Sequence[Message]) -> str:
 def build(spec: str, backend: Summariser | None = None, worker: Worker | None = None) -> Strategy:
     """A fresh strategy. What it asks in the background has ended at the next call, unless the worker says otherwise."""
     side = SideModel(backend or Summariser(), Counting(), worker=worker or StepWorker())
-    return parse(spec, side)
+    return make_strategy(spec, side)
 
 
 COSTLY = {

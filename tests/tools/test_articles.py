@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.agent.errors import ToolError
-from thimble.corpus.article import Article, Section, parse
+from thimble.corpus.article import Article, Section, parse_article
 from thimble.corpus.library import Library
 from thimble.tools.articles import article_tools
 from thimble.tools.wording import PAGE_CHARACTERS
@@ -32,7 +32,7 @@ Ten.
 
 
 def library(*articles: Article) -> Library:
-    return Library(Path("x"), articles or tuple(parse(text, path) for path, text in TEXTS.items()))
+    return Library(Path("x"), articles or tuple(parse_article(text, path) for path, text in TEXTS.items()))
 
 
 def call(name: str, *articles: Article, **arguments: object) -> str:

@@ -11,7 +11,7 @@ from tests.support import hostile_folder
 from tests.support.hostile_folder import SECRET, swapped
 from thimble.agent.errors import ToolError
 from thimble.corpus import safe_open
-from thimble.corpus.library import load
+from thimble.corpus.library import load_library
 from thimble.corpus.safe_open import DEEPEST
 from thimble.tools.confined import PATH_LETTERS, Folder
 from thimble.tools.files import file_tools
@@ -145,7 +145,7 @@ def test_a_file_that_another_process_swaps_for_a_link_is_never_read(tmp_path: Pa
                     refused += 1
                 assert said != SECRET
             if rounds % 100 == 0:
-                articles = [article.sections for article in load(root).articles]
+                articles = [article.sections for article in load_library(root).articles]
                 assert SECRET not in search.run({"query": "secret"}) + repr(articles)
         assert read
         assert refused
@@ -161,7 +161,7 @@ def test_a_hostile_folder_is_told_in_lines(tmp_path: Path) -> None:
         for levels in (DEEPEST + 1, hostile_folder.LEVELS):
             with pytest.raises(ToolError, match=f"it is more than {DEEPEST} folders deep"):
                 tools["read_file"].run({"path": "d/" * levels + "deep.md"})
-        library = load(root)
+        library = load_library(root)
         assert {article.path for article in library.articles} == {"a.md", "in.md", "whole.md"}
         assert {skip.path.rpartition("d/")[2]: skip.reason for skip in library.skipped} == {
             "out.md": "it is a link that leaves the folder",

@@ -14,7 +14,7 @@ from thimble.agent.protocols import Embedder
 from thimble.models.embeddings.static import static_embedder
 from thimble.tools import files
 from thimble.tools.files import file_tools
-from thimble.tools.lines import COMPARED, COMPARED_CHARACTERS, NEAREST, indexed, matching, split
+from thimble.tools.lines import COMPARED, COMPARED_CHARACTERS, NEAREST, find_lines, index_texts, split_lines
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=30), min_size=1, max_size=200
@@ -230,8 +230,8 @@ def test_a_row_of_a_table_is_shown_under_the_names_of_its_columns(notes: Path) -
 @given(st.lists(st.text("aAbß \n", max_size=12), max_size=6), st.text("aAbß ", min_size=1, max_size=12))
 def test_the_lines_found_are_those_that_hold_the_phrase_or_else_all_words(texts: list[str], query: str) -> None:
     phrase = query.strip()
-    found, many = matching([(str(number), text) for number, text in enumerate(texts)], phrase, 2)
-    lines = [(str(place), line.casefold()) for place, text in enumerate(texts) for line in split(text)]
+    found, many = find_lines([(str(number), text) for number, text in enumerate(texts)], phrase, 2)
+    lines = [(str(place), line.casefold()) for place, text in enumerate(texts) for line in split_lines(text)]
     held = [line for line in lines if all(word in line[1] for word in phrase.casefold().split())]
     whole = [line for line in held if phrase.casefold() in line[1]]
     assert [(line.path, line.text.casefold()) for line in found] == (whole or held)[:2]
@@ -259,7 +259,7 @@ def test_the_compared_text_is_bounded(tmp_path: Path, name: str, text: str) -> N
     (tmp_path / name).write_text(text)
     observation = call(tmp_path, "search_files", query="q zz")
     assert observation.startswith('No matches for "q zz".')
-    kept = indexed(((name, text[:COMPARED_CHARACTERS]),))
+    kept = index_texts(((name, text[:COMPARED_CHARACTERS]),))
     assert len(kept.rows) <= COMPARED
     ((size,),) = kept.ask("SELECT sum(length(said) + length(above)) FROM passages")
     assert size <= 40 * len(text)

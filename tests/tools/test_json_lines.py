@@ -49,7 +49,7 @@ def test_the_pages_say_what_the_document_says_once(entry: int, value: Any, inden
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_lines, "ENTRY", entry)
         patch.setattr(json_lines, "_shown", str)
-        found = json_lines.document.__wrapped__(json.dumps(value, indent=indent))
+        found = json_lines.parse_document.__wrapped__(json.dumps(value, indent=indent))
     assert found
     assert json.loads("\n".join(found.lines)) == value
     assert not any("\n" in line for line in found.lines)

@@ -5,14 +5,15 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.corpus.article import parse
-from thimble.corpus.library import Library, load
+from thimble.corpus.article import parse_article
+from thimble.corpus.library import Library, load_library
 from thimble.tools.map import ROOM, map_tools
 
 LIBRARY = Library(
-    Path("x"), (parse("# KV cache\n\nThe cache keeps keys.", "kv.md"), parse("# Moss\n\nShade.", "moss.md"))
+    Path("x"),
+    (parse_article("# KV cache\n\nThe cache keeps keys.", "kv.md"), parse_article("# Moss\n\nShade.", "moss.md")),
 )
-(SHIPPED,) = map_tools(load())
+(SHIPPED,) = map_tools(load_library())
 
 
 @given(st.text())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
 from thimble.agent.errors import ToolError, UsageError
-from thimble.corpus.article import parse
+from thimble.corpus.article import parse_article
 from thimble.corpus.library import Library
 from thimble.tools import toolbox
 from thimble.tools.notebook import Note, Notebook
@@ -78,7 +78,7 @@ def test_a_broken_state_is_refused_and_loses_nothing(state: dict[str, object]) -
 
 
 def test_the_toolbox_holds_every_tool_in_order(tmp_path: Path) -> None:
-    tools = toolbox(Library(tmp_path, (parse("text", "a.md"),)), tmp_path, Notebook())
+    tools = toolbox(Library(tmp_path, (parse_article("text", "a.md"),)), tmp_path, Notebook())
     assert " ".join(tools) == (
         "list_articles search_articles read_article map_articles list_files read_file search_files save_note get_notes"
     )

@@ -11,7 +11,7 @@ from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message
 from thimble.tools.recall import recall_tools
 from thimble.tools.schema import ERROR_LIMIT, RESULT_CHARACTERS
-from thimble.tools.wording import PAGE_CHARACTERS, pieces
+from thimble.tools.wording import PAGE_CHARACTERS, split_pages
 
 
 def recall(history: list[Message], **arguments: object) -> str:
@@ -21,7 +21,7 @@ def recall(history: list[Message], **arguments: object) -> str:
 
 @given(st.text(alphabet="ab \n日", max_size=60).map(lambda text: text * 700))
 def test_the_pages_are_the_text_word_for_word(text: str) -> None:
-    pages = list(pieces(text))
+    pages = list(split_pages(text))
     assert "".join(pages) == text
     assert all(0 < len(page) <= PAGE_CHARACTERS for page in pages) or text == ""
 

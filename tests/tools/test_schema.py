@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from thimble.agent.errors import ToolError
 from thimble.agent.protocols import Tool
-from thimble.tools.schema import ERROR_LIMIT, RESULT_CHARACTERS, FunctionTool, cut, tool
+from thimble.tools.schema import ERROR_LIMIT, RESULT_CHARACTERS, FunctionTool, cut_to_limit, tool
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -76,7 +76,7 @@ def test_a_text_comes_through_as_it_is(text: str) -> None:
 
 @given(st.text(st.sampled_from("ab\n "), max_size=300), st.integers(60, 120))
 def test_a_cut_keeps_the_limit_and_the_beginning(text: str, limit: int) -> None:
-    shown = cut(text, limit)
+    shown = cut_to_limit(text, limit)
     assert len(shown) <= limit
     if len(text) <= limit:
         assert shown == text

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Tool
-from thimble.corpus.library import ARTICLES, load
-from thimble.corpus.observations import fits, read, sources
+from thimble.corpus.library import ARTICLES, load_library
+from thimble.corpus.observations import is_useful, parse_observation, sources
 from thimble.tools.sources import PIECES, source_tools
 
 HEAD = re.compile(r"\[([^\[\]\s]+)\] ")
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tools(folder: Path, history: Sequence[Message] = ()) -> dict[str, Tool]:
-    made = source_tools(load(folder / "articles"), folder / "files", None, lambda: history)
+    made = source_tools(load_library(folder / "articles"), folder / "files", None, lambda: history)
     return {tool.name: tool for tool in made}
 
 
@@ -61,7 +61,7 @@ def test_where_nothing_fits_one_piece_is_shown(folder: Path) -> None:
     first, *others = search(folder, "who holds the chess cup of the city")
     assert first == 'Nothing fits "who holds the chess cup of the city" well. The nearest:'
     assert len(others) == 1
-    assert not fits("\n".join([first, *others]))
+    assert not is_useful("\n".join([first, *others]))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -77,10 +77,10 @@ def test_a_list_names_articles_and_files(folder: Path) -> None:
     listed = tools(folder)["list"].run({"topic": ""})
     assert listed.splitlines() == ["2 articles, 1 file", "[needles] Needles", "[thimbles] Thimbles", "[shop.toml]"]
     assert sources(listed) == ["needles", "thimbles", "shop.toml"]
-    assert [entry.slug for entry in read(listed, "list").entries] == ["needles", "thimbles"]
+    assert [entry.slug for entry in parse_observation(listed, "list").entries] == ["needles", "thimbles"]
     about = tools(folder)["list"].run({"topic": "needles"})
     assert about.splitlines()[:2] == ['1 article about "needles"', "[needles] Needles"]
-    assert not fits(tools(folder)["list"].run({"topic": "chess cup winner"}))
+    assert not is_useful(tools(folder)["list"].run({"topic": "chess cup winner"}))
 
 
 @pytest.mark.parametrize("name", ["thimbles", "Thimbles", "thimbles.md", "the thimbles"])
@@ -88,12 +88,12 @@ def test_an_article_is_read_by_any_of_its_names(folder: Path, name: str) -> None
     text = tools(folder)["read"].run({"name": name})
     assert "holds two millilitres" in text
     assert "sections:" not in text
-    assert read(text, "read").entries[0].slug == "thimbles"
+    assert parse_observation(text, "read").entries[0].slug == "thimbles"
 
 
 def test_a_file_is_read_by_its_path(folder: Path) -> None:
     text = tools(folder)["read"].run({"name": "shop.toml"})
-    assert [quote.text for quote in read(text, "read").said] == ["port = 8443", 'owner = "Ada"']
+    assert [quote.text for quote in parse_observation(text, "read").said] == ["port = 8443", 'owner = "Ada"']
 
 
 def test_an_unknown_name_is_an_error_that_names_the_nearest(folder: Path) -> None:
@@ -117,4 +117,4 @@ def test_the_schema_lists_what_can_be_read(folder: Path) -> None:
     ],
 )
 def test_a_name_is_found_by_its_words(name: str, slug: str) -> None:
-    assert load(ARTICLES).find(name).slug == slug
+    assert load_library(ARTICLES).find(name).slug == slug

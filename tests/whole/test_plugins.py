@@ -16,12 +16,12 @@ from tests.support.paths import ROOT
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from tests.support.specs import build
 from thimble.agent.errors import UsageError
-from thimble.models import make, server_at
+from thimble.models import make_backend, server_at
 from thimble.plugins import plugins
 from thimble.repl.cli.headless import DONE, USAGE
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
-from thimble.session.settings import Settings, address_of, resolve
+from thimble.session.settings import Settings, address_of, resolve_settings
 from thimble.strategies.spec import is_code
 from thimble.strategies.table import STRATEGIES
 
@@ -123,7 +123,7 @@ def test_a_session_or_a_folder_may_name_what_is_installed_and_no_other_code(olde
     assert not is_code("oldest:keep=3+none")
     assert is_code("oldest+wrong.part:Name")
     (tmp_path / "thimble.toml").write_text('strategy = "oldest"\nbackend = "oldest"\n')
-    settings = resolve({}, {}, tmp_path)
+    settings = resolve_settings({}, {}, tmp_path)
     assert (settings.strategy, settings.left_out) == ("oldest", ("backend",))
 
 
@@ -223,12 +223,12 @@ class backend(Backend):
 def test_a_backend_of_a_package_is_used_by_its_name(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     install("echo", ECHO, "[thimble.backends]\necho = echo\nollama = echo\nlost = nowhere\n")
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
-    settings = resolve({"backend": "echo"})
+    settings = resolve_settings({"backend": "echo"})
     assert address_of("echo", settings) == ""
     session = Session(settings)
     ask(session, "Is anybody there?")
     assert session.agent.history[-1].content.startswith("THAT CALLED NO TOOL")  # it was asked once more
-    assert str(make("echo").id) == "echo/parrot"
+    assert str(make_backend("echo").id) == "echo/parrot"
     assert type(server_at("ollama")).__module__ == "thimble.models.ollama.server"
     with pytest.raises(UsageError, match=r"lost \(echo\) cannot be used: ModuleNotFoundError"):
         server_at("lost")
@@ -236,4 +236,4 @@ def test_a_backend_of_a_package_is_used_by_its_name(install: Install, monkeypatc
         server_at("ech")
     assert "echo" in caught.value.fix
     with pytest.raises(UsageError, match="backend cannot be 'ech'"):
-        resolve({"backend": "ech"})
+        resolve_settings({"backend": "ech"})

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from tests.support.pty_terminal import Terminal
 from thimble.workshop.exercise_set import OURS, SOLUTION
-from thimble.workshop.progress import begin, found
+from thimble.workshop.progress import create_workshop, find_workshop
 
 
 def test_watch_checks_at_a_save_by_renaming(tmp_path: Path) -> None:
     folder = tmp_path / "workshop"
-    begin(folder, None)
+    create_workshop(folder, None)
     mine = folder / "01-count-tokens" / "mine.py"
     terminal = Terminal("thimble", "workshop", "watch", state=tmp_path, here=folder)
     try:
         terminal.see("1. Count tokens", "template around the messages take room too", "q leave")
-        noted = found(folder)  # by other commands, meanwhile
+        noted = find_workshop(folder)  # by other commands, meanwhile
         noted.done, noted.hints, noted.chosen = ["12-contest"], {"01-count-tokens": 1, "03-orphan": 2}, "07-hybrid"
         noted.save()
         terminal.type("h")

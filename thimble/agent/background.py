@@ -18,7 +18,7 @@ SLICE_SECONDS = 0.05
 _here = threading.local()
 
 
-def check() -> None:
+def raise_if_halted() -> None:
     """Raise Halted if this thread runs a background call that was stopped; otherwise do nothing."""
     errand: BackgroundCall | None = getattr(_here, "errand", None)
     if errand and errand.stopped:
@@ -114,7 +114,7 @@ class BackgroundCall:
         self.reply = Reply()  # its seconds begin here
         self.began = self.reply.began
         try:
-            check()
+            raise_if_halted()
             self.ask(self.reply)
         except (ModelError, Halted) as failure:
             self.error = failure.what

@@ -93,7 +93,7 @@ class _Piece:
         A piece that is many times as large as `large` is halved more than once in one step.
         """
         self.share /= 2 ** max(1, int(log2(self.tokens / large)) - 3)
-        shorter = shortened(self.whole, self.share, budget)
+        shorter = shorten_message(self.whole, self.share, budget)
         saved = self.tokens - budget.count(shorter)
         if saved > 0:
             self.message, self.tokens = shorter, self.tokens - saved
@@ -175,6 +175,6 @@ def _shortened(message: Message, share: float, cut: int, limit: int) -> Message:
     )
 
 
-def shortened(message: Message, share: float, budget: Budget) -> Message:
+def shorten_message(message: Message, share: float, budget: Budget) -> Message:
     """A copy that keeps about `share` of the content: its head and its tail, with a marker between them."""
     return _shortened(message, share, int(budget.count(message) * (1 - share)), budget.limit)

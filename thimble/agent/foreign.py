@@ -14,7 +14,7 @@ VALUES = 1_500_000
 """… and values in it. A vocabulary has 1.3 million; each takes up to 70 bytes of memory."""
 
 
-def read(text: str | bytes, *, strict: bool = True) -> Any:
+def parse_json(text: str | bytes, *, strict: bool = True) -> Any:
     """Parse JSON. Raises ValueError if the text is not JSON or exceeds the bounds.
 
     Unescaped line breaks and other control characters in a string, as models write them, are valid unless `strict`.
@@ -35,7 +35,7 @@ def read(text: str | bytes, *, strict: bool = True) -> Any:
 def texts(text: str) -> Iterator[str]:
     """Every string among the values of a document; nothing if it cannot be parsed."""
     try:
-        yield from _texts(read(text))
+        yield from _texts(parse_json(text))
     except ValueError:
         return
 

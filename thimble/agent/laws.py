@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from thimble.agent.messages import YOU, Message, pending
+from thimble.agent.messages import YOU, Message, pending_turn
 from thimble.agent.repair import Repaired, repair
 from thimble.agent.turns import pinned
 
@@ -48,7 +48,7 @@ def keep_laws(
     if history and history[0].role == "system" and messages[0].id != history[0].id:
         notes.append("put the system message first")
         messages.sort(key=lambda message: message.id != history[0].id)
-    waiting = pending(history)
+    waiting = pending_turn(history)
     if waiting and messages[-len(waiting) :] != waiting:
         notes.append("put the pending call at the end")
         ids = {message.id for message in waiting}

@@ -27,9 +27,9 @@ from thimble.agent.events import (
     ToolReturned,
 )
 from thimble.agent.messages import Message, ToolCall, last_turn
-from thimble.agent.printed_call import announces
+from thimble.agent.printed_call import ends_with_call
 from thimble.agent.prompts import AGAIN, CLOSING_MESSAGE, NUDGE_MESSAGE
-from thimble.agent.repair import named
+from thimble.agent.repair import assign_call_ids
 from thimble.agent.reply import Reply
 
 MOST_CALLS = 64
@@ -118,7 +118,7 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
         agent.enter(ReplyCancelled(turn, reply.tokens(counter), *reply.times, reply.began))
         raise
     times = reply.times
-    calls = named(reply.calls, f"m{len(agent.history) + 1}")
+    calls = assign_call_ids(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)
     written = reply.tokens(counter) if reply.stopped_by else None
     thinking = backend.returns_thinking
@@ -146,7 +146,7 @@ def _why_again(agent: Agent, reply: Message, turn: int) -> str:
     """
     if not agent.nudges or not agent.tools or reply.calls or not reply.content.strip():
         return ""
-    if announces(reply.content, agent.offered()):
+    if ends_with_call(reply.content, agent.offered()):
         return ANNOUNCED
     unfounded = turn == 1 and agent.grounds(reply.content, agent.history, len(agent.history)).from_memory
     return UNFOUNDED if unfounded else ""
@@ -220,7 +220,7 @@ def observe(agent: Agent, call: ToolCall, first: int) -> str:
     if tool is None:
         raise ToolError(f"there is no tool named {call.name[:80]!r}; {did_you_mean(call.name, tools) or known}")
     try:
-        arguments = foreign.read(call.arguments or "{}")
+        arguments = foreign.parse_json(call.arguments or "{}")
     except ValueError as error:
         raise ToolError(f"the arguments are not valid JSON: {str(error)[:100]}") from error
     if not isinstance(arguments, dict):
@@ -239,7 +239,9 @@ def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
 
 def _same(one: ToolCall, other: ToolCall) -> bool:
     try:
-        same = one.arguments == other.arguments or foreign.read(one.arguments) == foreign.read(other.arguments)
+        same = one.arguments == other.arguments or foreign.parse_json(one.arguments) == foreign.parse_json(
+            other.arguments
+        )
         return bool(one.name == other.name and same)
     except ValueError:
         return False

@@ -146,7 +146,7 @@ def turns(messages: Sequence[Message]) -> list[range]:
     return [block for block in blocks(messages) if messages[block.start].role == "assistant"]
 
 
-def pending(messages: Sequence[Message]) -> list[Message]:
+def pending_turn(messages: Sequence[Message]) -> list[Message]:
     """The turn at the end, if it still waits for a result; nothing may follow it."""
     turn = list(messages[last_turn(messages) :])
     return turn if turn and len(turn[0].calls) >= len(turn) else []

@@ -28,7 +28,7 @@ class Override:
 NO_OVERRIDES: Mapping[str, Override] = MappingProxyType({})
 
 
-def overridden(
+def apply_overrides(
     messages: Sequence[Message], overrides: Mapping[str, Override]
 ) -> tuple[Sequence[Message], Sequence[Message]]:
     """The messages that the strategy gets, and those of them that every view must have.

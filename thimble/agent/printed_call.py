@@ -17,7 +17,7 @@ NO_WORDS = re.compile(r"(?:\s|```|</?\w{1,40}>)*")
 _decoder = json.JSONDecoder(strict=False)
 
 
-def announces(reply: str, tools: Container[str]) -> bool:
+def ends_with_call(reply: str, tools: Container[str]) -> bool:
     """Whether a reply ends with a call of one of these tools that is written as text.
 
     A call that is followed by words is an example.

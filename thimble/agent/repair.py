@@ -176,7 +176,7 @@ def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
 def _sound(turn: _Turn, found: Repaired, waits: bool) -> Iterator[Message]:
     """The message and exactly one result for each call."""
     caller, given = _joined(turn.messages, "messages of one turn", found), tuple(one.call for one in turn.calls)
-    calls = named(given, caller.id)
+    calls = assign_call_ids(given, caller.id)
     if calls != given:
         found.note("gave calls without an id of their own one", caller)
     yield caller if calls == caller.calls else replace(caller, calls=calls)
@@ -203,7 +203,7 @@ def _joined(messages: Sequence[Message], what: str, found: Repaired) -> Message:
     return replace(messages[0], content=content, thinking=thinking)
 
 
-def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
+def assign_call_ids(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
     """The calls, each with its own id: made from `stem` if a server gave none, or the same one twice."""
     taken = {call.id for call in calls} | {""}
     made = (f"{stem}.{number}" for number in count(1))

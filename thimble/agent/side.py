@@ -107,7 +107,7 @@ class SideModel:
             with closing(made) as stream:
                 for delta in stream:
                     reply.take(delta)
-                    background.check()
+                    background.raise_if_halted()
                     if reply.stopped_by:
                         raise RepetitionDetected
 

@@ -53,7 +53,7 @@ class Lazy(Mapping[str, Value]):
         return len(self._made)
 
 
-def left_out(
+def explain_drops(
     fated: Iterable[tuple[Message, Fate]], stages: Sequence[Stage], strategy: Strategy, budget: Budget
 ) -> dict[str, str]:
     """The reason for each dropped message, by id: the words of the strategy, or those of `fit`."""
@@ -69,7 +69,7 @@ def left_out(
     return whys
 
 
-def steps(
+def explain_changes(
     fated: Iterable[tuple[Message, Fate]], stages: Sequence[Stage], whys: Mapping[str, str], budget: Budget
 ) -> dict[str, Sequence[ViewStep]]:
     """The changes of each message that is not kept, in order, by id."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import dropwhile, takewhile
 
-from thimble.agent.messages import Message, pending
+from thimble.agent.messages import Message, pending_turn
 
 
 def question(messages: Sequence[Message]) -> Message | None:
@@ -22,7 +22,7 @@ def task(messages: Sequence[Message]) -> list[Message]:
 def pinned(messages: Sequence[Message]) -> list[Message]:
     """The messages that every view must show unchanged: system message, task, question, a turn without all results."""
     system = messages[0] if messages and messages[0].role == "system" else None
-    return [one for one in (system, *task(messages), question(messages), *pending(messages)) if one]
+    return [one for one in (system, *task(messages), question(messages), *pending_turn(messages)) if one]
 
 
 def _is_asked(message: Message) -> bool:

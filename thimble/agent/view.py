@@ -12,10 +12,10 @@ from thimble.agent.fates import Fate, fates
 from thimble.agent.fit import fit
 from thimble.agent.laws import keep_laws, messages_of
 from thimble.agent.messages import YOU, Message, common_prefix, differences
-from thimble.agent.override import NO_OVERRIDES, Override, overridden
+from thimble.agent.override import NO_OVERRIDES, Override, apply_overrides
 from thimble.agent.protocols import Stage, Strategy
 from thimble.agent.repair import repair
-from thimble.agent.steps import FIT, Lazy, ViewStep, left_out, steps
+from thimble.agent.steps import FIT, Lazy, ViewStep, explain_changes, explain_drops
 from thimble.agent.turns import pinned, task
 
 Held = Callable[[Sequence[Message]], int | None]
@@ -115,7 +115,7 @@ def prepare(
     own = sum(map(budget.count, [*examples, *behind]))
     left = replace(budget, limit=budget.limit - own)
     sound = repair(history, sound=before.history if before and before.lawful else ())
-    given, kept = overridden(sound.messages, overrides)
+    given, kept = apply_overrides(sound.messages, overrides)
     proposed = messages_of(strategy.prepare([*given], left))
     lawful = keep_laws(proposed, given, kept, before.lawful if before else ())
     sent = lawful.messages
@@ -124,7 +124,7 @@ def prepare(
     if strategy.fitted and size > left.limit:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
         sent = fit(sent, left, [*pinned(sound.messages), *kept], gone, {*task(sound.messages)[:-1]}, counts)
-    notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
+    notes, whole = (*sound.notes, *lawful.notes), [*add_examples(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
@@ -134,8 +134,8 @@ def prepare(
         (made[-1].by, size),
         (FIT, view.tokens - own),
     ]
-    whys = Lazy(lambda: left_out(view.fated, stages, strategy, left))
-    told = Lazy(lambda: steps(view.fated, stages, whys, left))
+    whys = Lazy(lambda: explain_drops(view.fated, stages, strategy, left))
+    told = Lazy(lambda: explain_changes(view.fated, stages, whys, left))
     return replace(view, left_out=whys, steps=told, sizes=(*sizes,), lawful=lawful.messages)
 
 
@@ -161,11 +161,11 @@ def measure(
     known = held(messages) if held else None
     kept = known if known is not None else shared if warm else 0
     prefill = sum(map(budget.count, messages[kept:])) if kept else tokens
-    whole = beside(history, examples)
+    whole = add_examples(history, examples)
     still = min(kept, common_prefix(messages, whole))
     if warm and before is not None:
         # or as much as it would hold from the whole history of the previous call
-        still = max(still, common_prefix(beside(before.history, examples), whole))
+        still = max(still, common_prefix(add_examples(before.history, examples), whole))
     view = View(
         messages=tuple(messages),
         fates=tuple(found),
@@ -189,7 +189,7 @@ def measure(
     return replace(view, without=_without(view, whole, budget, before, shared))
 
 
-def beside(messages: Sequence[Message], examples: Sequence[Message]) -> list[Message]:
+def add_examples(messages: Sequence[Message], examples: Sequence[Message]) -> list[Message]:
     """The messages with worked examples after the system message."""
     system = sum(message.role == "system" for message in messages[:1])
     return [*messages[:system], *examples, *messages[system:]]

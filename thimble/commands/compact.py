@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Changed, Preparing, SideCalled
 from thimble.agent.messages import turns
-from thimble.agent.override import overridden
+from thimble.agent.override import apply_overrides
 from thimble.session.totals import totals
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def compact(session: Session, words: str) -> Compacted:
     Raises:
         UsageError: there is nothing to fold, or a memory file cannot be read.
     """
-    from thimble.strategies.by_hand import NOTHING, folds
+    from thimble.strategies.by_hand import NOTHING, has_summary
 
-    if not folds(session.agent.strategy):
+    if not has_summary(session.agent.strategy):
         if len(turns(session.agent.history)) < 2:
             raise UsageError(*NOTHING)
         session.use_strategy(f"compaction:when=asked+{session.spec}")
@@ -59,7 +59,7 @@ def _fold(session: Session, words: str) -> Compacted:
     agent.side.offer(tools, agent.examples, agent.backend)
     before = len(agent.ledger.calls)
     try:
-        history = overridden(agent.history, agent.state.overrides)[0]
+        history = apply_overrides(agent.history, agent.state.overrides)[0]
         folded = fold_now(agent.strategy, history, agent.budget(tools), words)
     finally:
         if paid := [*agent.side.drain()]:

@@ -47,7 +47,7 @@ def guess_of(session: Session) -> Guess | None:
     return found if isinstance(found, Guess) else None
 
 
-def take(history: Sequence[Message], text: str) -> Guess:
+def parse_guess(history: Sequence[Message], text: str) -> Guess:
     """Parse a guess about this history.
 
     Raises:
@@ -55,10 +55,10 @@ def take(history: Sequence[Message], text: str) -> Guess:
     """
     if not history:
         raise UsageError("there is no message yet to guess at", "ask a question first, or /plant a fact")
-    return Guess(tuple(history), places(text, len(history)))
+    return Guess(tuple(history), parse_places(text, len(history)))
 
 
-def places(text: str, most: int) -> frozenset[int]:
+def parse_places(text: str, most: int) -> frozenset[int]:
     """Parse places from 1 to `most`: `1-4 9 12`, `all` or `none`. Raises UsageError for anything else."""
     if text.lower() in ("all", "none"):
         return frozenset(range(1, most + 1) if text.lower() == "all" else ())

@@ -16,11 +16,11 @@ from thimble.commands.as_recorded import as_recorded
 from thimble.commands.replay import AS_RECORDED
 from thimble.commands.trajectories import Sent, Trajectory
 from thimble.logs.log import LoggedCall
-from thimble.session.figures import several
 from thimble.session.journal.folder import ID_LETTERS, SUFFIX
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
+from thimble.tools.wording import count_noun
 
 ANOTHER_AGENT = "another agent"
 NO_SYSTEM = "The system prompt of this run of {} is not in its file. Each tool returns what the run recorded for it."
@@ -69,7 +69,7 @@ def _fill(session: Session, run: Trajectory) -> None:
             edited.append(f"{agent.ledger.exchanges}.{event.turn}")
     journal.clock = clock
     session.use_recorded_tools()
-    told = f"A run of {journal.run}: {several(len(run.calls), 'call')}, {several(len(run.messages), 'message')}."
+    told = f"A run of {journal.run}: {count_noun(len(run.calls), 'call')}, {count_noun(len(run.messages), 'message')}."
     session.notices += [told, *run.remarks, *_told(edited)]
 
 

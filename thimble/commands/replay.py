@@ -51,12 +51,12 @@ class ReplayedCall:
         return [event for event in self.events if isinstance(event, SideCalled)]
 
 
-def calls(history: Sequence[Message]) -> list[int]:
+def call_lengths(history: Sequence[Message]) -> list[int]:
     """The length of the history before each of its model calls, and before the next one."""
     return [*(at for at, message in enumerate(history) if message.role == "assistant" and at), len(history)]
 
 
-def newest(every: list[int]) -> list[int]:
+def newest_calls(every: list[int]) -> list[int]:
     """The calls to replay of a history that another program recorded: only the newest if it is long.
 
     They start at a multiple of a power of two, mostly the same one as for the next call, so that the prefix stays.
@@ -87,7 +87,7 @@ def replay(
         side.prefixes = prefixes
     held = partial(prefixes.kept, model, tools, budget.counter)
     before: View | None = None
-    for until in calls(history) if at is None else at:
+    for until in call_lengths(history) if at is None else at:
         view, error = None, None
         try:
             view = before = prepare(history[:until], strategy, budget, before, held=held, overrides=overrides)
@@ -152,7 +152,7 @@ class Replayed:
             self.most_over = max(self.most_over, view.tokens - view.limit)
 
 
-def replayed(session: Session, spec: str) -> Replayed:
+def replay_session(session: Session, spec: str) -> Replayed:
     """The figures of the session's history if this strategy had been in use from the start.
 
     The session is not changed. A strategy that asks a model asks the one that it would ask in the session. The user's
@@ -173,7 +173,7 @@ def replayed(session: Session, spec: str) -> Replayed:
             if call.view:
                 found.faults.add(needs, call.view)
     except (Exception, SystemExit) as error:  # the user's own strategy may raise anything
-        found.failed = broke(error, spec)
+        found.failed = describe_failure(error, spec)
         found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked
     if found.next and not found.failed:
         found.fates = Tally(found.next.fates)
@@ -205,6 +205,6 @@ def _recorded(session: Session) -> Replayed:
     return found
 
 
-def broke(error: BaseException, spec: str) -> str:
+def describe_failure(error: BaseException, spec: str) -> str:
     """`line 3: IndexError: list index out of range`: a strategy's error, with its line in the user's own file."""
     return str(error).removeprefix(f"{spec}, ") if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"

@@ -120,7 +120,7 @@ class Timeline:
         """The seconds in which a background call ran and the agent waited for no side model."""
         waits = [(span.began, span.ended) for span in self.spans if span.kind == "wait"]
         background = [(step.began, step.ended) for step in self.steps if step.lane.role == "memory"]
-        return max(0.0, covered([*background, *waits]) - covered(waits))
+        return max(0.0, covered_seconds([*background, *waits]) - covered_seconds(waits))
 
     @property
     def waited(self) -> float:
@@ -163,7 +163,7 @@ def timeline(ledger: Ledger, exchange: int | None = None) -> Timeline:
     return Timeline(tuple(_closed(placed)), tuple(lost))
 
 
-def covered(stretches: Iterable[Stretch]) -> float:
+def covered_seconds(stretches: Iterable[Stretch]) -> float:
     """The seconds that lie in at least one of these stretches."""
     seconds, reached = 0.0, float("-inf")
     for began, ended in sorted(stretches):

@@ -155,10 +155,10 @@ def put_on(session: Session, tour: Tour | None) -> None:
         session.watchers["tour"] = tour
     else:
         session.watchers.pop("tour", None)
-    keep(session, tour)
+    save_progress(session, tour)
 
 
-def keep(session: Session, tour: Tour | None) -> None:
+def save_progress(session: Session, tour: Tour | None) -> None:
     """Save the tour's progress in the session file if it has changed."""
     now = Toured(tour.name, tour.at) if tour else Toured("", 0)
     if session.journal.begun and now != session.journal.tree.tour:

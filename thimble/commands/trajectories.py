@@ -15,11 +15,9 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
 from thimble.commands.faults import Needs, needs_of
-from thimble.logs.forms import form_of
-from thimble.logs.forms import read as read_logs
+from thimble.logs.forms import form_of, read_logs
 from thimble.logs.log import Log, LoggedCall
-from thimble.models.chat import conversation, write
-from thimble.models.chat import read as read_messages
+from thimble.models.chat import read_conversation, read_messages, write_message
 from thimble.session.bounded import MOST_RUNS_BYTES
 from thimble.session.file_text import file_text
 from thimble.session.jsonl import from_json
@@ -93,12 +91,14 @@ class Trajectory:
     def digest(self) -> str:
         """A hash of the run and of its repairs."""
         repaired = self.repaired.notes, self.repaired.touched, self.repaired.lost
-        sent = [[one.since, [*map(write, one.base)]] for one in self.sent]
-        whole = [self.name, [*map(write, self.messages)], list(self.tools), *repaired, *sent]
+        sent = [[one.since, [*map(write_message, one.base)]] for one in self.sent]
+        whole = [self.name, [*map(write_message, self.messages)], list(self.tools), *repaired, *sent]
         return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def read(paths: Iterable[Path], observations: str | None = None, keep_secrets: bool = False) -> list[Trajectory]:
+def read_trajectories(
+    paths: Iterable[Path], observations: str | None = None, keep_secrets: bool = False
+) -> list[Trajectory]:
     """The runs in these files, in order, each with its own name. `observations` is a pattern of `recognise`.
 
     Keys and tokens in the logs of other agents are masked, unless `keep_secrets`.
@@ -214,7 +214,7 @@ def _left_out(log: Log) -> list[str]:
 
 def _run(value: object, place: str, name: str, observations: str | None) -> Trajectory:
     try:
-        found = conversation(value, observations)
+        found = read_conversation(value, observations)
     except UsageError as error:
         raise UsageError(f"{place}: {error.what}", error.fix) from error
     repaired = found.repaired

@@ -15,12 +15,12 @@ from thimble.agent.errors import BudgetError, ModelError, NotRecorded
 from thimble.agent.events import Answered, Ending, PromptCut
 from thimble.agent.ledger import NOTHING, Amount, Call
 from thimble.agent.loop import run
-from thimble.commands.replay import broke
-from thimble.corpus.questions import Exchange, load
-from thimble.corpus.score import score, shows
+from thimble.commands.replay import describe_failure
+from thimble.corpus.questions import Exchange, load_questions
+from thimble.corpus.score import score_answer, shows_facts
 from thimble.models.reader.view import CLOSEST_PASSAGES
 from thimble.session.settings import Settings
-from thimble.session.totals import priced, totals
+from thimble.session.totals import price_sums, totals
 
 ENDED: dict[Ending, str] = {
     "answered": "answered",
@@ -58,17 +58,17 @@ class Trial:
         sums = totals(calls)
         self.turns, self.prompt, self.out, self.seconds = sums.turns, sums.prompt, sums.output, sums.seconds
         self.prefill, self.over, self.most_over = sums.prefill, sums.over, sums.most_over
-        self.cost = priced(sums, prices)
+        self.cost = price_sums(sums, prices)
 
 
-def ask(fork: Agent, question: str, found: Trial) -> Trial:
+def ask_fork(fork: Agent, question: str, found: Trial) -> Trial:
     """Ask, and enter the outcome in `found`, whatever it is; on Ctrl-C, the part that was complete.
 
     Raises NotRecorded if a cassette has no answer.
     """
     prices, was_cut = fork.price_card(), ""
     try:
-        with unlearnt(fork.backend.counter), closing(run(fork, question)) as events:
+        with restore_counter(fork.backend.counter), closing(run(fork, question)) as events:
             for event in events:
                 if isinstance(event, Answered):
                     found.outcome, found.answer = ENDED[event.ending] + was_cut, event.text
@@ -81,14 +81,14 @@ def ask(fork: Agent, question: str, found: Trial) -> Trial:
     except ModelError as error:
         found.outcome = f"model error: {error.what}"
     except (Exception, SystemExit) as error:  # the user's own strategy may raise anything
-        found.outcome = f"failed: {broke(error, found.spec)}"
+        found.outcome = f"failed: {describe_failure(error, found.spec)}"
     finally:
         found.spent(fork.ledger.calls, prices)
     return found
 
 
 @contextmanager
-def unlearnt(counter: Any) -> Iterator[None]:
+def restore_counter(counter: Any) -> Iterator[None]:
     """Restore the counter afterwards, so that each strategy starts with the counts that the session has learnt."""
     learnt = getattr(counter, "learnt", None)
     try:
@@ -101,7 +101,7 @@ def unlearnt(counter: Any) -> Iterator[None]:
 # --- known answers ----------------------------------------------------------------------------------------------------
 
 
-def known(question: str, settings: Settings) -> Exchange | None:
+def find_known_exchange(question: str, settings: Settings) -> Exchange | None:
     """The known exchange with the same words; None if the articles or files are not the built-in ones."""
     own = Settings()
     if (settings.corpus.resolve(), settings.files.resolve()) != (own.corpus.resolve(), own.files.resolve()):
@@ -109,18 +109,18 @@ def known(question: str, settings: Settings) -> Exchange | None:
     return _answered().get(_words(question))
 
 
-def verdict(exchange: Exchange, answer: str) -> str:
+def judge_answer(exchange: Exchange, answer: str) -> str:
     """`right`, or `wrong: why`; for passages that are not an answer, `shown` or `not shown`."""
     if answer.startswith(CLOSEST_PASSAGES):
-        return "shown" if shows(exchange, answer, "") else "not shown"
-    found = score(exchange, answer)
+        return "shown" if shows_facts(exchange, answer, "") else "not shown"
+    found = score_answer(exchange, answer)
     return "right" if found.right else f"wrong: {found.why}"
 
 
 @cache
 def _answered() -> dict[tuple[str, ...], Exchange]:
     """The questions with known answers, by their words; of two with the same words, the first."""
-    exchanges = [exchange for one in load().questions for exchange in one.exchanges if exchange.scored]
+    exchanges = [exchange for one in load_questions().questions for exchange in one.exchanges if exchange.scored]
     return {_words(exchange.question): exchange for exchange in reversed(exchanges)}
 
 

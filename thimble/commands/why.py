@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thimble.agent.messages import YOU, Message, pending
+from thimble.agent.messages import YOU, Message, pending_turn
 from thimble.agent.steps import DROPPED
 from thimble.agent.turns import question, task
 from thimble.agent.view import View
@@ -44,7 +44,7 @@ def _kept(view: View, message: Message) -> str:
         (history[:1], "the system message is first in every view, byte for byte"),
         ((question(history),), "the current question stays in every view, word for word"),
         (task(history), "the first task stays in every view, word for word"),
-        (pending(history), "its turn still waits for results, and stays whole"),
+        (pending_turn(history), "its turn still waits for results, and stays whole"),
     )
     law = next((rule for messages, rule in pinned if any(one is message for one in messages)), "")
     return law or f"the strategy left it as it was; the view is {view.tokens:,} of {view.limit:,} tokens"

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from thimble.corpus import front_matter
-from thimble.corpus.markdown import heading, marked_lines, plain, sentences, shorten
-from thimble.corpus.words import slugify, stems
+from thimble.corpus.markdown import heading, marked_lines, sentences, shorten, strip_markup
+from thimble.corpus.words import slugify, stem_words
 
 BEGINNING_CHARACTERS = 4_000
 """Characters of an article searched for its first sentence."""
@@ -54,9 +54,9 @@ class Article:
 
 
 @lru_cache(maxsize=128)
-def parse(text: str, path: str) -> Article:
+def parse_article(text: str, path: str) -> Article:
     """The article in a file's text; each text is parsed once in a process. Raises ValueError if there is no article."""
-    fields, body, unused = front_matter.split(text)
+    fields, body, unused = front_matter.split_front_matter(text)
     one = {name: ", ".join(values) for name, values in fields.items()}
     first_heading = _heading(body)
     stem = Path(path).stem
@@ -79,13 +79,13 @@ def parse(text: str, path: str) -> Article:
         sources=tuple(fields.get("sources", ())),
         path=path,
         words=sum(section.words for section in parts),
-        subject=f" {' '.join(sorted(stems(' '.join((*tags, title, slug, summary)))))} ",
+        subject=f" {' '.join(sorted(stem_words(' '.join((*tags, title, slug, summary)))))} ",
         sections=parts,
         unused=unused,
     )
 
 
-def numbered(articles: Iterable[Article]) -> Iterator[Article]:
+def number_slugs(articles: Iterable[Article]) -> Iterator[Article]:
     """The articles, each with its own slug: if a slug is taken, `-2` or the next free number is added."""
     used: set[str] = set()
     last: dict[str, int] = {}
@@ -118,4 +118,4 @@ def _heading(body: str) -> str:
 
 
 def _first_sentence(body: str) -> str:
-    return next(iter(sentences(plain(body.lstrip()[:BEGINNING_CHARACTERS]))), "")
+    return next(iter(sentences(strip_markup(body.lstrip()[:BEGINNING_CHARACTERS]))), "")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from thimble.agent.messages import Message
-from thimble.corpus.marks import shown
+from thimble.corpus.marks import read_marks
 from thimble.corpus.observations import SOURCE
 from thimble.corpus.words import terms
 
@@ -18,7 +18,7 @@ SOURCES_BEHIND = re.compile(r"(?: \[[^\[\]\s]+\])+$", re.MULTILINE)
 """The sources at the end of an answer, or of each part of it."""
 
 
-def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
+def collect_sources(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
     """Each piece of the results in these messages, after its source: an article's slug, a path, `path:line`, or "".
 
     Masked text and errors are left out. An earlier answer with one source is a piece too.
@@ -28,7 +28,7 @@ def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
             cited := re.fullmatch(r"(.*) \[([^\[\]\s]+)\]", message.content, re.DOTALL)
         ):
             yield cited[2], cited[1]
-        text = shown(message.content or "", message.id if message.why else "").text
+        text = read_marks(message.content or "", message.id if message.why else "").text
         if message.role != "tool" or text.startswith("Error:"):
             continue
         if read := READ.match(text):

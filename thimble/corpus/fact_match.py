@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from thimble.corpus.normalise import MONTHS, NUMBER_WORDS, SCALES, UNITS, Quantity, Token, mentions, tokens
-from thimble.corpus.words import STOPWORDS, content_words, stem, stems
+from thimble.corpus.normalise import MONTHS, NUMBER_WORDS, SCALES, UNITS, Quantity, Token, mentions, tokenize
+from thimble.corpus.words import STOPWORDS, content_words, stem, stem_words
 
 _IN_FIGURES = frozenset([*UNITS, *SCALES, *NUMBER_WORDS, *MONTHS, *(month[:3] for month in MONTHS), "percent", "per"])
 """Words that may be part of a figure or date, and are then searched as part of it."""
@@ -18,7 +18,7 @@ _BESIDE_FIGURE = re.compile(rf"(?<=[{_UNSPACED}])(?=\d)|(?<=\d)(?=[{_UNSPACED}])
 _NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|no(?!\.))\b|n['’]t\b", re.IGNORECASE)
 
 
-def missing(text: str, fact: str, known: str = "") -> list[str] | None:
+def missing_words(text: str, fact: str, known: str = "") -> list[str] | None:
     """The content words and figures of a fact that a text does not state, in the fact's order, words first.
 
     Words that `known` states, such as the question, do not count, since any answer may echo them. None if `known`
@@ -26,11 +26,11 @@ def missing(text: str, fact: str, known: str = "") -> list[str] | None:
     denies something. A fact of signs or function words only is searched for verbatim.
     """
     text, fact, known = map(_folded, (text, fact, known))
-    every = tokens(fact)
+    every = tokenize(fact)
     words = [word for word in content_words(fact) if not re.search(r"\d", word) and _stands_alone(word, every)]
     figures = dict.fromkeys(token for token in every if _is_figure(token))
     if STOPWORDS.issuperset(words) and not figures:
-        return None if quotes(known, fact) else [] if quotes(text, fact) else [fact]
+        return None if quotes_fact(known, fact) else [] if quotes_fact(text, fact) else [fact]
     new_words = [word for word in words if not _says(known, word)]
     new_figures = [figure for figure in figures if not mentions(known, figure)]
     if not new_words and not new_figures:
@@ -40,7 +40,7 @@ def missing(text: str, fact: str, known: str = "") -> list[str] | None:
     return [*denied, *lost, *(_written(figure) for figure in new_figures if not mentions(text, figure))]
 
 
-def quotes(text: str, fact: str) -> bool:
+def quotes_fact(text: str, fact: str) -> bool:
     """Whether a text has a fact word for word, not as part of a longer word; white space counts as one space."""
     text, fact = (" ".join(unicodedata.normalize("NFC", one).split()) for one in (text, fact))
     letter = rf"[^\W_{_UNSPACED}]"
@@ -53,7 +53,7 @@ def _folded(text: str) -> str:
 
 
 def _says(text: str, word: str) -> bool:
-    return stem(word) in stems(text) or bool(re.match(f"[{_UNSPACED}]", word) and word in text.casefold())
+    return stem(word) in stem_words(text) or bool(re.match(f"[{_UNSPACED}]", word) and word in text.casefold())
 
 
 def _stands_alone(word: str, fact: tuple[Token, ...]) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from thimble.corpus.article import Article, parse
-from thimble.corpus.safe_open import opened, read_below, walk
+from thimble.corpus.article import Article, parse_article
+from thimble.corpus.safe_open import open_below, read_below, walk
 
 SUFFIXES = (".md", ".markdown", ".txt")
 ARTICLE_BYTES = 2_000_000
@@ -45,11 +45,11 @@ class File(NamedTuple):
         return self.name.decode(errors="replace")
 
 
-def look(folder: Path) -> Iterator[File | Skipped]:
+def list_files(folder: Path) -> Iterator[File | Skipped]:
     """Every Markdown and text file below `folder`, in order; hidden ones and links to folders are ignored."""
     unread: list[Skipped] = []
     try:
-        with opened(folder, ()) as top:
+        with open_below(folder, ()) as top:
             for parts, status in walk(top, _wanted):
                 if isinstance(status, OSError):
                     unread.append(Skipped(_shown(parts), status.strerror or str(status)))
@@ -68,7 +68,7 @@ def _seen(folder: Path, parts: Sequence[str], status: os.stat_result) -> File | 
     target = ""
     if stat.S_ISLNK(status.st_mode):
         try:
-            with opened(folder, parts) as found:
+            with open_below(folder, parts) as found:
                 status, target = found.status, "/".join(found.parts)
         except OSError as error:
             return Skipped(_shown(parts), error.strerror or str(error))
@@ -82,10 +82,10 @@ def _shown(parts: Sequence[str]) -> str:
     return path if len(path) <= PATH_CHARACTERS else f"{path[: PATH_CHARACTERS // 2]}…{path[-PATH_CHARACTERS // 2 :]}"
 
 
-def read(file: File) -> Article | Skipped:
+def read_article(file: File) -> Article | Skipped:
     """The article in a file, or why it cannot be used: not text, unreadable, too large, empty."""
     try:
-        return parse(read_below(file.folder, os.fsdecode(file.name).split("/"), ARTICLE_BYTES), file.path)
+        return parse_article(read_below(file.folder, os.fsdecode(file.name).split("/"), ARTICLE_BYTES), file.path)
     except ValueError as error:
         return Skipped(file.path, str(error), lasts=True)
     except OSError as error:

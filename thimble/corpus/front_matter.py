@@ -18,7 +18,7 @@ NAME = re.compile(r"[\w.:/-]+(?: [\w-]+){0,2}")
 """At most three words: `I read the paper. My note: it holds.` is a mapping of YAML too."""
 
 
-def split(text: str) -> tuple[dict[str, list[str]], str, str]:
+def split_front_matter(text: str) -> tuple[dict[str, list[str]], str, str]:
     """The texts of the known fields, the text without the head, and a note on the unused part of a head, or "".
 
     A head that may as well be prose between two rules stays in the text.

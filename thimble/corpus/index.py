@@ -183,11 +183,11 @@ def index_of(articles: tuple[Article, ...]) -> Index:
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.execute(TABLE)
     for number, article in enumerate(articles):
-        add(connection, number, article)
+        add_article(connection, number, article)
     return Index(connection, range(len(articles)))
 
 
-def add(connection: sqlite3.Connection, number: int, article: Article) -> None:
+def add_article(connection: sqlite3.Connection, number: int, article: Article) -> None:
     """Add the passages of an article under a number of its own."""
     insert(connection, number, article.title, _rows(article))
 

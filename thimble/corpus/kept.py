@@ -19,8 +19,8 @@ from pathlib import Path
 from zlib import crc32
 
 from thimble.corpus.article import Article, Section
-from thimble.corpus.folder import File, Skipped, read
-from thimble.corpus.index import TABLE, Index, add, remove
+from thimble.corpus.folder import File, Skipped, read_article
+from thimble.corpus.index import TABLE, Index, add_article, remove
 
 COMMITTED = 100
 """Files between two commits: the most that are read again if the reading is interrupted."""
@@ -36,7 +36,7 @@ def version() -> int:
     return crc32(code + sys.version.encode()) & 0x7FFFFFFF
 
 
-def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Article | Skipped], Index | None]:
+def load_files(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Article | Skipped], Index | None]:
     """The contents of these files, in their order, and the index of their articles; `path` is the cache file."""
     for _ in range(2):
         try:
@@ -49,7 +49,7 @@ def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Ar
     found = []
     for done, file in enumerate(files):
         progress(done, len(files))
-        found.append(read(file))
+        found.append(read_article(file))
     return found, None
 
 
@@ -107,7 +107,7 @@ def _update(connection: sqlite3.Connection, files: Sequence[File], progress: Pro
         if done % COMMITTED == 0:
             connection.commit()
         progress(done, len(new))
-        _keep(connection, file, read(file))
+        _keep(connection, file, read_article(file))
     connection.commit()
 
 
@@ -119,7 +119,7 @@ def _keep(connection: sqlite3.Connection, file: File, found: Article | Skipped) 
         "INSERT INTO files(name, mark, found) VALUES (?, ?, ?)", (file.name, mark, told)
     ).lastrowid
     if isinstance(found, Article):
-        add(connection, number or 0, found)
+        add_article(connection, number or 0, found)
 
 
 def _contents(path: Path, files: Sequence[File]) -> tuple[list[Article | Skipped], Index]:

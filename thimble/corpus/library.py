@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.corpus.article import Article, numbered
-from thimble.corpus.folder import File, Skipped, look, read
+from thimble.corpus.article import Article, number_slugs
+from thimble.corpus.folder import File, Skipped, list_files, read_article
 from thimble.corpus.graph import Graph, graph_of
 from thimble.corpus.index import Index, index_of
 from thimble.corpus.markdown import shorten
@@ -116,7 +116,7 @@ def _alike(slug: str, slugs: Iterable[str]) -> list[str]:
     return nlargest(COMPARED_SLUGS, known, lambda slug: sum(pair in slug for pair in pairs))
 
 
-def load(
+def load_library(
     folder: Path = ARTICLES, keep: Path | None = None, progress: Callable[[int, int], object] = lambda done, of: None
 ) -> Library:
     """Read every Markdown and text file below `folder`; hidden ones and links to folders are ignored.
@@ -134,21 +134,21 @@ def load(
     """
     if not folder.is_dir():
         raise UsageError(f"no folder of articles at {folder}", "name a folder of .md or .txt files (--corpus DIR)")
-    seen = list(islice(look(folder), MOST_ARTICLES + 1))
+    seen = list(islice(list_files(folder), MOST_ARTICLES + 1))
     too_many = Skipped(".", f"it holds more than {MOST_ARTICLES:,} files; the others were left out")
     more = [too_many] if len(seen) > MOST_ARTICLES else []
     del seen[MOST_ARTICLES:]
     files = [file for file in seen if isinstance(file, File)]
     index = None
     if keep:
-        from thimble.corpus.kept import kept
+        from thimble.corpus.kept import load_files
 
-        read_, index = kept(keep, files, progress)
+        read_, index = load_files(keep, files, progress)
     else:
-        read_ = list(map(read, files))
+        read_ = list(map(read_article, files))
     each = iter(read_)
     found = [next(each) if isinstance(file, File) else file for file in seen] + more
-    articles = tuple(numbered(each for each in found if isinstance(each, Article)))
+    articles = tuple(number_slugs(each for each in found if isinstance(each, Article)))
     skipped = tuple(each for each in found if isinstance(each, Skipped))
     skipped += tuple(Skipped(f"{each.path}, front matter", each.unused) for each in articles if each.unused)
     if not articles:

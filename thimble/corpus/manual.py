@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from thimble.corpus.article import Article, Section
-from thimble.corpus.library import Library, load
-from thimble.corpus.markdown import plain
+from thimble.corpus.library import Library, load_library
+from thimble.corpus.markdown import strip_markup
 
 PACKAGE = Path(__file__).parents[1]
 PAGES = PACKAGE / "docs" if (PACKAGE / "docs").is_dir() else PACKAGE.parent / "docs"
@@ -30,7 +30,7 @@ ROW = re.compile(r"^\| (`.+?`) \|(.+)\|$", re.MULTILINE)
 @cache
 def manual() -> Library:
     """The pages of thimble, each cited as `thimble-NAME`; made when the first question needs them."""
-    pages = [page for page in load(PAGES).articles if not page.path.startswith(RESULT_PAGES)]
+    pages = [page for page in load_library(PAGES).articles if not page.path.startswith(RESULT_PAGES)]
     return Library(PAGES, tuple(map(_ours, pages)))
 
 
@@ -47,6 +47,6 @@ def _rows(page: Article) -> Iterator[Section]:
     for section in page.sections:
         for name, told in ROW.findall(section.text) if section.title != SETTINGS_SECTION else ():
             cells = filter(None, (cell.strip() for cell in re.split(r"(?<!\\)\|", told)))
-            written = plain(name).replace("\\|", "|")
+            written = strip_markup(name).replace("\\|", "|")
             yield from (Section(written, f"{written}: {cell}".replace("\\|", "|")) for cell in cells)
         yield Section(section.title, re.sub(r"^\|.*\n?", "", section.text, flags=re.MULTILINE))

@@ -57,7 +57,7 @@ def paragraphs(text: str) -> list[str]:
     return ["\n".join(lines) for lines in found if lines]
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """The text without its markup: a paragraph, list item, table row or line of code becomes one line."""
     found: list[list[str]] = [[]]
     for line, in_code in marked_lines(text):

@@ -55,7 +55,7 @@ class Shown:
     id: str = ""
 
 
-def shown(content: str, copy_of: str = "") -> Shown:
+def read_marks(content: str, copy_of: str = "") -> Shown:
     """The part of a result that is in view, whatever a strategy did to it.
 
     `copy_of`: the id of the message that it is a copy of. Only a copy has marks: an original result is all text.

@@ -80,32 +80,33 @@ class Quantity:
 Token = str | Quantity
 
 
-def states(text: str, answer: str) -> bool:
+def states_answer(text: str, answer: str) -> bool:
     """Whether the text has the answer's words and numbers in a row; articles do not count.
 
     A number of the answer that has no unit matches one with any unit.
     """
-    said, wanted = tokens(text), tokens(answer)
+    said, wanted = tokenize(text), tokenize(answer)
     if not wanted or (isinstance(wanted[0], str) and not wanted[0][:1].isdigit() and wanted[0] not in said):
         return False
     rows = (said[at : at + len(wanted)] for at in range(len(said) - len(wanted) + 1))
     return any(all(_means(one, other) for one, other in zip(row, wanted, strict=True)) for row in rows)
 
 
-def holds(sentence: str, way: str) -> bool:
+def has_words(sentence: str, way: str) -> bool:
     """Whether a sentence has a word for each place of a way: `loop|cycle tool|tools` has two places.
 
     `_` in a word means itself or a blank: `84_%` is one place.
     """
     places = (place.split("|") for place in way.split())
     return all(
-        any(states(sentence, word) or states(sentence, word.replace("_", " ")) for word in one) for one in places
+        any(states_answer(sentence, word) or states_answer(sentence, word.replace("_", " ")) for word in one)
+        for one in places
     )
 
 
 def mentions(text: str, wanted: Token) -> bool:
     """Whether a token of the text has the meaning of this one."""
-    return any(_means(said, wanted) for said in tokens(text))
+    return any(_means(said, wanted) for said in tokenize(text))
 
 
 def _means(said: Token, wanted: Token) -> bool:
@@ -119,7 +120,7 @@ def _means(said: Token, wanted: Token) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def tokens(text: str) -> tuple[Token, ...]:
+def tokenize(text: str) -> tuple[Token, ...]:
     """The tokens of a text: words folded, numbers as quantities, dates as `2024-02-14` or `2024-02`."""
     text = re.sub(r"\bper[ -]cent\b", "%", re.sub(r"[*`_]", "", text), flags=re.IGNORECASE)
     text = re.sub(r"\bpercentage points?\b", "points", text, flags=re.IGNORECASE)

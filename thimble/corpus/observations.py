@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from thimble.agent.messages import CANCELLED, NO_RESULT
-from thimble.corpus.marks import shown
+from thimble.corpus.marks import read_marks
 from thimble.corpus.passages import passages
 from thimble.corpus.words import TERMINAL_STYLE
 
@@ -142,7 +142,7 @@ class Result:
         return any(one.line == line for one in self.said) or (line == 1 and self.first == 1 and bool(self.said))
 
 
-def fits(content: str) -> bool:
+def is_useful(content: str) -> bool:
     """Whether a result answers its call: not an error, and not a search without a passage that fits."""
     head = content.partition("\n")[0]
     return bool(head) and not (
@@ -156,9 +156,9 @@ def sources(content: str) -> list[str]:
 
 
 @lru_cache(maxsize=512)
-def read(content: str, tool: str = "", path: str = "", copy_of: str = "") -> Result:
+def parse_observation(content: str, tool: str = "", path: str = "", copy_of: str = "") -> Result:
     """The content of a tool result in view; `copy_of` is the id of the message that it copies, see `corpus.marks`."""
-    view = shown(TERMINAL_STYLE.sub("", content.replace("\r\n", "\n")), copy_of)
+    view = read_marks(TERMINAL_STYLE.sub("", content.replace("\r\n", "\n")), copy_of)
     head, _, rest = view.text.lstrip("\n").partition("\n")
     if recalled := RECALLED.read(head):
         tool, view = recalled["of"].split()[-1], replace(view, text=rest)

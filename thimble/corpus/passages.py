@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from thimble.corpus.markdown import HEADING_CHARACTERS, ITEM, MARKDOWN_FENCE, marked_lines, plain, sentences
+from thimble.corpus.markdown import HEADING_CHARACTERS, ITEM, MARKDOWN_FENCE, marked_lines, sentences, strip_markup
 
 MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer than the least takes in the next sentence, however long."""
@@ -48,7 +48,7 @@ class Passage(NamedTuple):
     heading: str = ""
 
 
-def prose(path: str, text: str) -> bool:
+def is_prose(path: str, text: str) -> bool:
     """Whether a file is sentences: Markdown, or a text of words; the lines of any other file are not joined."""
     if path.endswith((".md", ".markdown")):
         return True
@@ -99,7 +99,7 @@ def _sentences(text: str) -> Iterator[Sentence]:
             if bare and not MARKDOWN_FENCE.match(line):
                 yield Sentence(bare[:SENTENCE_CHARACTERS], number, run_in or above)
         elif row:
-            cells = [plain(cell.strip()) for cell in bare.strip("|").split("|")]
+            cells = [strip_markup(cell.strip()) for cell in bare.strip("|").split("|")]
             if columns and any(cell.strip("-: ") for cell in cells):
                 yield Sentence(record(columns, cells), number, run_in or above)
             columns = columns or [cell[:COLUMN] for cell in cells]
@@ -117,7 +117,7 @@ def _sentences(text: str) -> Iterator[Sentence]:
 
 
 def _cut(text: str) -> Iterator[str]:
-    for sentence in sentences(plain(text)):
+    for sentence in sentences(strip_markup(text)):
         yield from (sentence[at : at + SENTENCE_CHARACTERS] for at in range(0, len(sentence), SENTENCE_CHARACTERS))
 
 

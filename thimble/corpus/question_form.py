@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from thimble.corpus.words import STOPWORDS, words
+from thimble.corpus.words import STOPWORDS, split_words
 
 POINTS = re.compile(
     r"\b(?:it|its|they|them|their|he|she|him|her|his|this|these|those|such|others|else|both|former|latter|ones"
@@ -29,20 +29,20 @@ COMPARISON = re.compile(
 )
 
 
-def points(text: str) -> bool:
+def has_pronoun(text: str) -> bool:
     """Whether a question has a pronoun that may point back."""
     return bool(POINTS.search(text))
 
 
-def leans(text: str) -> bool:
+def needs_context(text: str) -> bool:
     """Whether a question needs the one before: half a sentence, or one with a pronoun and no subject."""
-    own = {word for word in words(text) if word not in STOPWORDS and len(word) > 1}
+    own = {word for word in split_words(text) if word not in STOPWORDS and len(word) > 1}
     if BEGINS.search(text):
-        return points(text) or len(own) <= HALF
-    return len(own) <= FEW_WORDS if points(text) else len(own) <= 1 and not WHOLE.search(text)
+        return has_pronoun(text) or len(own) <= HALF
+    return len(own) <= FEW_WORDS if has_pronoun(text) else len(own) <= 1 and not WHOLE.search(text)
 
 
-def compared(text: str) -> tuple[str, str] | None:
+def find_comparison(text: str) -> tuple[str, str] | None:
     """The two things that a question compares, in its own words; None if it compares nothing."""
     found = COMPARISON.search(text[:500])
     one, other = [" ".join(each.split()) for each in found.groups() if each] if found else ("", "")

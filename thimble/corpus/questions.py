@@ -146,7 +146,7 @@ class QuestionSet:
     questions: tuple[Annotated[Question, BeforeValidator(_with_exchanges)], ...]
 
 
-def load(path: Path = QUESTIONS_FILE) -> QuestionSet:
+def load_questions(path: Path = QUESTIONS_FILE) -> QuestionSet:
     """Read a file of questions. Raises UsageError with the first error and its place."""
     mend = "see docs/reference/questions.md for its form"
     try:

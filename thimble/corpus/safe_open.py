@@ -47,7 +47,7 @@ class OpenedFile(NamedTuple):
 
 
 @contextmanager
-def opened(
+def open_below(
     folder: Path, parts: Sequence[str], refuse: Callable[[str], object] = lambda part: None
 ) -> Iterator[OpenedFile]:
     """Open the file or folder that a path below `folder` means.
@@ -97,7 +97,7 @@ def opened(
 
 def read_below(folder: Path, parts: Sequence[str], limit_bytes: int) -> str:
     """The text of a file below a folder; see `read_text`. Raises OSError."""
-    with opened(folder, parts) as found:
+    with open_below(folder, parts) as found:
         return read_opened(found, limit_bytes)
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from thimble.corpus.markdown import sentences
-from thimble.corpus.normalise import holds, states
+from thimble.corpus.normalise import has_words, states_answer
 from thimble.corpus.questions import NATURAL, Exchange, Fact
 
 ANSWER_WORDS = 120
@@ -32,7 +32,7 @@ class Score:
     why: str = ""
 
 
-def score(exchange: Exchange, answer: str, kind: str = "") -> Score:
+def score_answer(exchange: Exchange, answer: str, kind: str = "") -> Score:
     """Score one answer; `kind` is that of the question.
 
     An answer is right when it states every fact, cites a source of each, has at most 120 words (citations not counted),
@@ -43,7 +43,7 @@ def score(exchange: Exchange, answer: str, kind: str = "") -> Score:
     state each fact, in any wording that its ways allow. Small talk is answered without a citation.
     """
     if kind == "talk":
-        return Score(not (cited(answer) or refuses(answer) or not answer.strip()), "cited, or declined")
+        return Score(not (cited_sources(answer) or is_refusal(answer) or not answer.strip()), "cited, or declined")
     if kind in NATURAL and exchange.facts:
         said = answer.replace("[", " ").replace("]", " ") if kind == "listing" else CITED_SOURCE.sub("", answer)
         return _natural(exchange, said, JUDGED_WORDS.get(kind, 80))
@@ -52,23 +52,23 @@ def score(exchange: Exchange, answer: str, kind: str = "") -> Score:
     return Score(not why, why)
 
 
-def shows(exchange: Exchange, passages: str, kind: str) -> bool:
+def shows_facts(exchange: Exchange, passages: str, kind: str) -> bool:
     """Whether passages hold every fact, however long they are; nothing else is judged."""
     said = [one for line in CITED_SOURCE.sub("", passages).split("\n") for one in sentences(line)]
-    states_ = holds if kind in NATURAL else states
+    states_ = has_words if kind in NATURAL else states_answer
     return bool(exchange.facts) and all(
         any(states_(one, way) for one in said for way in fact.accept) for fact in exchange.facts
     )
 
 
 def _natural(exchange: Exchange, answer: str, most: int) -> Score:
-    if refuses(answer):
+    if is_refusal(answer):
         return Score(False, "declined")
     judged = [one for line in _first_words(answer, most).split("\n") for one in sentences(line)]
-    if wrong := next((phrase for phrase in exchange.reject if any(states(one, phrase) for one in judged)), ""):
+    if wrong := next((phrase for phrase in exchange.reject if any(states_answer(one, phrase) for one in judged)), ""):
         return Score(False, f"states something wrong: {wrong}")
     for fact in exchange.facts:
-        if not any(holds(one, way) for one in judged for way in fact.accept):
+        if not any(has_words(one, way) for one in judged for way in fact.accept):
             return Score(False, f"does not say: {fact.accept[0]}")
     return Score(True)
 
@@ -84,32 +84,32 @@ def _unfit(exchange: Exchange, said: str) -> str:
         return "no answer"
     if (length := len(said.split())) > ANSWER_WORDS:
         return f"too long: {length} words"
-    if wrong := next((phrase for phrase in exchange.reject if states(said, phrase)), ""):
+    if wrong := next((phrase for phrase in exchange.reject if states_answer(said, phrase)), ""):
         return f"states something wrong: {wrong}"
-    if exchange.facts and refuses(said):
+    if exchange.facts and is_refusal(said):
         return "declined"
-    if not exchange.facts and not refuses(said):
+    if not exchange.facts and not is_refusal(said):
         return "not declined"
     return ""
 
 
 def _missing(fact: Fact, answer: str, said: str) -> str:
     """The missing part of a fact in an answer: the fact itself, or its source."""
-    places = [one for one in sentences(said) if states(one, fact.beside)] if fact.beside else [said]
-    if not any(states(place, phrase) for place in places for phrase in fact.accept):
+    places = [one for one in sentences(said) if states_answer(one, fact.beside)] if fact.beside else [said]
+    if not any(states_answer(place, phrase) for place in places for phrase in fact.accept):
         return f"does not say: {fact.accept[0]}"
     sources = {proof.source for proof in fact.proof}
-    if "" not in sources and not sources & cited(answer):
+    if "" not in sources and not sources & cited_sources(answer):
         return f"does not cite: {min(sources)}"
     return ""
 
 
-def refuses(text: str) -> bool:
+def is_refusal(text: str) -> bool:
     """Whether a text begins by declining to answer."""
     return bool(REFUSAL.search("".join(sentences(text.strip())[:1])))
 
 
-def cited(answer: str) -> set[str]:
+def cited_sources(answer: str) -> set[str]:
     """The slugs and paths that an answer cites: `[slug]`, `[path:line]`, several in one bracket with `,` or `;`."""
     names = (name.strip() for inside in CITED_SOURCE.findall(answer) for name in re.split(r"[,;]", inside))
     return {re.sub(r":\d+(?:[-–]\d+)?$", "", name) for name in names}

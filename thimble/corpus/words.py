@@ -35,14 +35,14 @@ def unaccented(text: str) -> str:
     return unicodedata.normalize("NFC", re.sub(r"[\u0300-\u036f]", "", folded))
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text in lower case, in order."""
     return re.findall(r"[^\W_]+", text.casefold())
 
 
 def content_words(text: str) -> list[str]:
     """The words that carry meaning, each once and in order; every word when all of them are stopwords."""
-    every = list(dict.fromkeys(words(text)))
+    every = list(dict.fromkeys(split_words(text)))
     return [word for word in every if word not in STOPWORDS] or every
 
 
@@ -59,9 +59,9 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
-def stems(text: str) -> set[str]:
+def stem_words(text: str) -> set[str]:
     """The words of a text, folded."""
-    return {stem(word) for word in words(text)}
+    return {stem(word) for word in split_words(text)}
 
 
 def spelled_dates(text: str) -> str:
@@ -98,6 +98,6 @@ def fold(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The folded words of a text that carry meaning, in order; every word when all of them are stopwords."""
-    every = words(UNSPACED.sub(r" \1 ", SHORT_FOR.sub("llm", unaccented(text))))
+    every = split_words(UNSPACED.sub(r" \1 ", SHORT_FOR.sub("llm", unaccented(text))))
     telling = [word for word in every if word not in STOPWORDS] or every
     return [fold(word[:SEARCHED_LETTERS]) for word in telling]

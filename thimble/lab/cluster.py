@@ -16,10 +16,10 @@ from thimble.lab.pool import WAITING, Done, Job
 LOCAL_CLUSTER = "local-cluster"
 
 
-def clustered(
+def run_cluster_jobs(
     do: Callable[[Job], Done], jobs: Iterator[Job], processes: int | None, address: str
 ) -> Generator[tuple[Job, Done], None, None]:
-    """Run the jobs and yield each with its result, as `thimble.lab.pool.pooled` does. A job takes one Ray CPU.
+    """Run the jobs and yield each with its result, as `thimble.lab.pool.run_jobs` does. A job takes one Ray CPU.
 
     At most `processes` jobs are submitted at a time; None: two for each CPU, one of which waits. `address` is
     ray://HOST:PORT or LOCAL_CLUSTER. If its worker or node dies, a job is retried three times. Closing the generator,

@@ -55,7 +55,7 @@ def _short(text: str) -> str:
     return repr(text[:60])
 
 
-def read(path: Path, needed: Sequence[str]) -> list[Record]:
+def read_csv(path: Path, needed: Sequence[str]) -> list[Record]:
     """The records of a file with the columns `needed`.
 
     Raises:

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from thimble.agent.errors import Stopped, UsageError
-from thimble.lab.cluster import LOCAL_CLUSTER, clustered
-from thimble.lab.experiment_flags import add_output, whole
+from thimble.lab.cluster import LOCAL_CLUSTER, run_cluster_jobs
+from thimble.lab.experiment_flags import add_output, whole_number
 from thimble.lab.findings import Findings, ResultTable, publish, svg_of_lines, svg_of_points
 from thimble.lab.job_progress import progress
-from thimble.lab.pool import pooled
+from thimble.lab.pool import run_jobs
 from thimble.lab.store import Store
 from thimble.session.parser import Parser
 from thimble.strategies.spec import Kind, parse_spec
@@ -137,7 +137,7 @@ def _add_flags(parser: Parser) -> None:
     told = "a file that keeps the rows of every finished case; the same command continues where it stopped"
     parser.add_argument("--store", type=Path, metavar="FILE.jsonl", help=told)
     told = "cases measured at once; default: one for each core"
-    parser.add_argument("--jobs", type=whole("--jobs", 1, 256), metavar="N", help=told)
+    parser.add_argument("--jobs", type=whole_number("--jobs", 1, 256), metavar="N", help=told)
     told = f"the Ray cluster to measure on; {LOCAL_CLUSTER}: one on this machine, to try it out"
     parser.add_argument("--on", metavar="ray://HOST:PORT", help=told)
     add_output(parser)
@@ -149,12 +149,12 @@ def _measured(experiment: Experiment[CaseT], options: argparse.Namespace) -> lis
     with closing(Store(options.store, write=bool(cases))) as store:
         own = cases.__contains__ if cases else methodcaller("startswith", experiment.verb)
         before = {record["key"]: record for record in store.records() if own(record["key"])}
-        left = [case for key, case in cases.items() if key not in before or failed(before[key])]
+        left = [case for key, case in cases.items() if key not in before or has_failed(before[key])]
         experiment.check(left)
         try:
             _measure(experiment, left, before, store, options)
         except KeyboardInterrupt:
-            done = sum(not failed(record) for record in before.values())
+            done = sum(not has_failed(record) for record in before.values())
             how = "the same command" if options.store else f"--store {_keep(experiment, before)}" if done else ""
             kept = f" are kept; {how} continues" * bool(how)
             raise Stopped(f"stopped: {done:,} of {len(cases):,} cases{kept}") from None
@@ -190,10 +190,10 @@ def _measure(
             yield case
 
     if options.on:
-        done = clustered(experiment.measure, affordable(), options.jobs, options.on)
+        done = run_cluster_jobs(experiment.measure, affordable(), options.jobs, options.on)
     else:
         processes = max(1, min(options.jobs or os.cpu_count() or 1, len(left)))
-        done = pooled(experiment.measure, affordable(), processes)
+        done = run_jobs(experiment.measure, affordable(), processes)
     total = sum(case.size for case in left)
     with progress(experiment.verb, len(left), total) as advance, closing(done) as results:
         for case, rows in results:
@@ -212,7 +212,7 @@ def _key(experiment: Experiment[CaseT], case: CaseT) -> str:
     return f"{experiment.verb} {case.key}"
 
 
-def by(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
+def group_rows(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
     """Group the rows by their values in these columns, in the order of their first row."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -220,7 +220,7 @@ def by(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
     return found
 
 
-def failed(record: Row) -> bool:
+def has_failed(record: Row) -> bool:
     """Whether a case failed. The next run measures it again."""
     return any(row.get("error") for row in record["rows"])
 

@@ -20,7 +20,7 @@ COUNTED_MODEL = "qwen2.5:7b"
 MODEL_FORM = f"{READER}, or KIND:NAME or KIND:NAME@URL of a server"
 
 
-def whole(flag: str, least: int, most: int) -> Callable[[str], int]:
+def whole_number(flag: str, least: int, most: int) -> Callable[[str], int]:
     """Make the parser of a flag that takes a number from `least` to `most`; it raises UsageError for any other text."""
 
     def read(text: str) -> int:
@@ -56,7 +56,7 @@ def _page(text: str) -> Path:
 def add_lag(parser: argparse.ArgumentParser, **more: object) -> None:
     """Add the flag for the delay of background summaries."""
     told = "calls until a background summary is ready; default: 0"
-    parser.add_argument("--lag", type=whole("--lag", 0, 1_000), metavar="N", help=told, **more)  # type: ignore[arg-type]
+    parser.add_argument("--lag", type=whole_number("--lag", 0, 1_000), metavar="N", help=told, **more)  # type: ignore[arg-type]
 
 
 def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str = CACHED_PRICES) -> None:
@@ -77,7 +77,7 @@ def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED_PRICES) -> N
         metavar="NAME",
         help=f"the model whose tokenizer counts; default: {COUNTED_MODEL}",
     )
-    tokens = whole("--summary-tokens", 0, 100_000)
+    tokens = whole_number("--summary-tokens", 0, 100_000)
     add("--summary-tokens", default=700, type=tokens, metavar="N", help="tokens of each summary; default: 700")
     add("--observations", metavar="PATTERN", help="a regular expression: user messages that match are tool results")
     add("--uncached-summaries", action="store_true", help="the prompts of a strategy's own model calls are not cached")
@@ -111,7 +111,7 @@ def model_name(text: str) -> str:
     return text
 
 
-def named(model: str) -> str:
+def bare_model_name(model: str) -> str:
     """The name of a model without the address of its server."""
     served = served_embeddings(model)
     return f"{served.kind}:{served.model}" if served else model

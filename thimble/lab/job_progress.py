@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from thimble.session.figures import duration
+from thimble.session.figures import format_duration
 
 LINE_PAUSE_SECONDS = 10.0
 """The minimum seconds between two lines."""
@@ -28,7 +28,7 @@ def progress(did: str, jobs: int, total: int, clock: Callable[[], float] = monot
         done, size = done + 1, size + more
         if clock() - last >= LINE_PAUSE_SECONDS and sys.stderr:
             last = clock()
-            left = f", about {duration((last - began) / size * (total - size))} left" if size else ""
+            left = f", about {format_duration((last - began) / size * (total - size))} left" if size else ""
             print(f"{did} {done:,} of {jobs:,}{left}", file=sys.stderr, flush=True)
 
     yield advance

@@ -21,7 +21,7 @@ WAITING = 2
 """Jobs submitted per process: one runs, one waits."""
 
 
-def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Generator[tuple[Job, Done], None, None]:
+def run_jobs(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Generator[tuple[Job, Done], None, None]:
     """Run the jobs and yield each with its result when it is done. Jobs are taken from the iterator only as needed.
 
     Closing the generator, an error or Ctrl-C ends the processes at once.

@@ -34,7 +34,7 @@ class Comparison:
     p: float
 
 
-def paired(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
+def compare_paired(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
     """Compare a with b, instance by instance: Δ = mean(a − b).
 
     The order of the instances does not matter. Swapping a and b only changes the sign; if Δ is 0, up to sampling error.
@@ -45,11 +45,11 @@ def paired(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMP
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if first.shape != second.shape:
         raise ValueError(f"{first.size} and {second.size} values are not pairs")
-    means = resampled(first - second, seed=seed, resamples=resamples)
-    return Comparison(float((first - second).mean()), *interval(means), two_sided(means))
+    means = resample_means(first - second, seed=seed, resamples=resamples)
+    return Comparison(float((first - second).mean()), *percentile_interval(means), two_sided(means))
 
 
-def resampled(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
+def resample_means(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
     """The means of the resamples (of the same size, drawn with replacement), in ascending order.
 
     The order of the values does not matter.
@@ -61,7 +61,7 @@ def resampled(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -
     if not ordered.size:
         raise ValueError("there is nothing to resample")
     if math.fsum(ordered) < 0:
-        return -resampled(-ordered, seed=seed, resamples=resamples)[::-1]
+        return -resample_means(-ordered, seed=seed, resamples=resamples)[::-1]
     draw = np.random.default_rng(seed)
     rows = max(1, DRAWS_AT_ONCE // ordered.size)
     sizes = [min(rows, resamples - done) for done in range(0, resamples, rows)]
@@ -70,7 +70,7 @@ def resampled(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -
     return np.sort(means)
 
 
-def least(rows: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> list[float]:
+def least_shares(rows: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> list[float]:
     """The share of resamples of the columns in which each row has the smallest mean, ties included: from 0 to 1.
 
     Raises:
@@ -89,7 +89,7 @@ def least(rows: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> list
     return [float(share) for share in first / resamples]
 
 
-def interval(means: Floats) -> tuple[float, float]:
+def percentile_interval(means: Floats) -> tuple[float, float]:
     """The 95 % percentile interval of resampled means."""
     low, high = np.quantile(means, TAILS)
     return float(low), float(high)

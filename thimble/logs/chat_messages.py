@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from thimble.logs.log import Json, Log, Values
-from thimble.logs.parts import SPOKEN, dig, schemas, tell
+from thimble.logs.parts import SPOKEN, dig, log_message, schemas
 
 
 def read(values: Values, name: str) -> list[Log]:
@@ -33,6 +33,6 @@ def _log(run: Json, name: str) -> Log:
     log.leave_out_rest(run, "messages traj tools functions system")
     for message in ({"role": "system", "content": run.get("system")}, *run["messages"]):
         usage = dig(message, "extra", "response", "usage") or message.get("usage")  # of mini-swe-agent, or beside
-        tell({**message, "usage": usage}, log)
+        log_message({**message, "usage": usage}, log)
         log.leave_out_rest(message, SPOKEN)
     return log

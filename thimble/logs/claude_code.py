@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from thimble.logs.log import Entry, Json, Log, Values, take_each
-from thimble.logs.parts import dig, said, tell
+from thimble.logs.parts import dig, log_message, read_message
 
 SENT = "user assistant system attachment"
 """Types of lines that may hold messages sent to the model."""
@@ -45,7 +45,7 @@ class _Session:
         elif kind == "assistant":
             self._reply(log, line, uuid)
         elif attached:
-            log.add(*_put_in(said({"role": "user", "content": [line["attachment"]]}, log)))
+            log.add(*_put_in(read_message({"role": "user", "content": [line["attachment"]]}, log)))
         else:
             self._heard(log, line, uuid)
 
@@ -67,12 +67,12 @@ class _Session:
             log.leave_out("error shown as a reply", message)
             return
         key = message.get("id") or uuid
-        if tell({**line, **message}, log, key):
+        if log_message({**line, **message}, log, key):
             self.lines[uuid] = log.entries[log.replies[key].at]
 
     def _heard(self, log: Log, line: Json, uuid: str) -> None:
         """Add a message of the user, a tool or a compaction. A second prompt of one parent replaces the first."""
-        entries, parent = said(line["message"], log), line.get("parentUuid")
+        entries, parent = read_message(line["message"], log), line.get("parentUuid")
         if line.get("isCompactSummary"):
             log.view = [*entries, *self.preserved]
             return

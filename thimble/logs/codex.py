@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from thimble.logs.log import Entry, Json, Log, Reported, Values, seconds, take_each
-from thimble.logs.parts import call_of, dig, reported, said, said_in_item, said_in_items
+from thimble.logs.log import Entry, Json, Log, Reported, Values, parse_time, take_each
+from thimble.logs.parts import call_of, dig, read_message, read_usage, said_in_item, said_in_items
 
 CONTEXT = ("# AGENTS.md", "<")
 """Starts of user messages that Codex wrote; the second is that of a tag, such as `<environment_context>`."""
@@ -29,7 +29,7 @@ class _Rollout:
 
     def take(self, line: Json) -> None:
         """Add a line to the log."""
-        kind, payload, time = dig(line, "type"), dig(line, "payload"), seconds(dig(line, "timestamp"))
+        kind, payload, time = dig(line, "type"), dig(line, "payload"), parse_time(dig(line, "timestamp"))
         event, is_copied = dig(payload, "type"), (time or 0) < (self.copied_until or 0)
         if kind == "session_meta" and self.copied_until is None:
             self._opened(payload)
@@ -47,7 +47,7 @@ class _Rollout:
             self._go_on_with(self.log.view[: min(asked[-turns:], default=None)])
         elif event == "token_count" and payload.get("info"):
             total, last = (payload["info"].get(key) for key in ("total_token_usage", "last_token_usage"))
-            self.usages += [reported(last)] if total != self.total and not is_copied else []  # most are written twice
+            self.usages += [read_usage(last)] if total != self.total and not is_copied else []  # most are written twice
             self.total = total
         else:
             said_twice = str(event).startswith(("user_", "agent_"))
@@ -57,7 +57,7 @@ class _Rollout:
         self.log.name = str(meta.get("id") or self.log.name)
         self.copied_until = 0
         if meta.get("forked_from_id") or dig(meta, "source", "subagent"):
-            self.copied_until = (seconds(meta.get("timestamp")) or 0) + BURST
+            self.copied_until = (parse_time(meta.get("timestamp")) or 0) + BURST
             self.log.notes.append("A fork: calls that its parent made are context here.")
         if text := dig(meta, "base_instructions", "text") or meta.get("instructions"):
             self.log.add({"role": "system", "content": str(text)})
@@ -76,7 +76,7 @@ class _Rollout:
         items = payload.get("replacement_history")
         if items is None:
             asked = [entry for entry in self.log.view if entry["role"] == "user"]
-            return [*system, *asked, *said({"role": "user", "content": payload.get("message")}, self.log)]
+            return [*system, *asked, *read_message({"role": "user", "content": payload.get("message")}, self.log)]
         return [*system, *self.log.same(said_in_items(map(self._item, items), self.log))]
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.logs.log import ODD, Log
-from thimble.logs.parts import listed
-from thimble.logs.secrets import masked
-from thimble.logs.values import values
+from thimble.logs.parts import as_list
+from thimble.logs.secrets import mask_secrets
+from thimble.logs.values import read_values
 
 OPENING = 50
 """Values read to recognise the format."""
@@ -47,26 +47,26 @@ KNOWN = f"known formats: {'; '.join(title for title, _ in FORMS.values())}"
 
 def form_of(path: Path) -> str:
     """The module that reads a file; "" for an unknown format. Raises UsageError if the file cannot be read."""
-    with closing(values(path, [])) as found:
+    with closing(read_values(path, [])) as found:
         return _form_of([*islice(found, OPENING)])
 
 
 def _form_of(opening: Sequence[Any]) -> str:
     """Compare the keys of the values, of items of lists, and of messages in them; of a text, its first words."""
-    found = [one for value in opening for given in listed(value) for one in (given, *listed(given, "messages"))]
+    found = [one for value in opening for given in as_list(value) for one in (given, *as_list(given, "messages"))]
     keys = [{*(one.split()[:9] if isinstance(one, str) else one)} for one in found if isinstance(one, Mapping | str)]
     marks = ((module, {*mark.split()}) for module, (_, marks) in FORMS.items() for mark in marks.split("|"))
     return next((module for module, mark in marks if any(mark <= one for one in keys)), "")
 
 
-def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
+def read_logs(path: Path, *, keep_secrets: bool = False) -> list[Log]:
     """The logs in a file. Secrets in their texts are masked and counted, unless `keep_secrets`.
 
     Raises:
         UsageError: it cannot be read, or its format is unknown; the error describes its first value.
     """
     torn: list[str] = []
-    with closing(values(path, torn)) as found:
+    with closing(read_values(path, torn)) as found:
         opening = [*islice(found, OPENING)]
         if not (module := _form_of(opening)):
             raise UsageError(f"{path} is not a recorded session in a known format: {_looks(opening)}", KNOWN)
@@ -87,7 +87,7 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
             log.notes.append("The system prompt and the tools are not in the file.")
     for log in logs if not keep_secrets else ():
         masks: Counter[str] = Counter()
-        log.entries, log.tools = masked(log.entries, masks), masked([*log.tools], masks)
+        log.entries, log.tools = mask_secrets(log.entries, masks), mask_secrets([*log.tools], masks)
         log.left_out.update({f"masked: {kind}": count for kind, count in masks.items()})
     if torn:
         logs[0].left_out["line that is not JSON"] += len(torn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thimble.logs.log import Entry, Json, Log, Values
-from thimble.logs.parts import dig, listed, tell
+from thimble.logs.parts import as_list, dig, log_message
 
 ROLES = {"user": "user", "gemini": "assistant"}
 """Roles of the types of records that are sent."""
@@ -12,7 +12,7 @@ ROLES = {"user": "user", "gemini": "assistant"}
 def read(values: Values, name: str) -> list[Log]:
     """The session of the file. Of a record written twice, the last counts: the first was incomplete."""
     log = Log(name, "Gemini CLI")
-    lines = [line for value in values for line in (value, *listed(value, "messages"))]
+    lines = [line for value in values for line in (value, *as_list(value, "messages"))]
     records = {line["id"]: line for line in lines if "id" in line}
     told: dict[object, list[Entry]] = {}  # the entries of each record
     for line in lines:
@@ -34,11 +34,11 @@ def _tell(record: Json, log: Log) -> list[Entry]:
     if record.get("type") not in ROLES:
         log.leave_out(f"record {record.get('type')}", record)
         return []
-    calls = listed(record, "toolCalls")
+    calls = as_list(record, "toolCalls")
     log.leave_out("shown of thoughts and calls", [record.get("thoughts"), [one.get("resultDisplay") for one in calls]])
-    entries = tell({**record, "role": ROLES[record["type"]], "tool_calls": calls}, log)
+    entries = log_message({**record, "role": ROLES[record["type"]], "tool_calls": calls}, log)
     for one in calls:
-        for part in listed(one, "result"):
+        for part in as_list(one, "result"):
             given = dig(part, "functionResponse") or {"content": part}
-            entries += tell({"role": "tool", "id": one.get("id"), **given}, log)
+            entries += log_message({"role": "tool", "id": one.get("id"), **given}, log)
     return entries

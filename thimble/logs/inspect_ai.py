@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from thimble.logs.log import Json, Log, Values
-from thimble.logs.parts import dig, listed, said, schemas, tell
+from thimble.logs.parts import as_list, dig, log_message, read_message, schemas
 
 ATTACHED = "attachment://"
 
@@ -18,7 +18,7 @@ def read(values: Values, name: str) -> list[Log]:
 
 def _samples(values: Values) -> Iterator[Json]:
     for value in values:
-        yield from [value] if dig(value, "input") is not None else listed(value, "samples")
+        yield from [value] if dig(value, "input") is not None else as_list(value, "samples")
 
 
 def _whole(value: Any, attachments: Json) -> Any:
@@ -35,7 +35,7 @@ def _log(sample: Json, name: str) -> Log:
     log.leave_out_rest(sample, "events transcript attachments events_data message_pool")
     pool = sample.get("message_pool") or dig(sample, "events_data", "messages") or []
     scoring: set[object] = set()  # spans, and "step" in the logs of 2024, which have no spans
-    for event in listed(sample, "events") or listed(sample, "transcript", "events"):
+    for event in as_list(sample, "events") or as_list(sample, "transcript", "events"):
         kind, reply = event.get("event"), dig(event, "output", "choices", 0)
         scores = event.get("type") in ("scorer", "scorers")
         if kind == "span_begin" and (scores or event.get("parent_id") in scoring):
@@ -47,9 +47,9 @@ def _log(sample: Json, name: str) -> Log:
         elif event.get("role") == "grader" or "step" in scoring or event.get("span_id") in scoring:
             log.leave_out("call of a grader", event)
         else:
-            refs = listed(event, "input_refs")
+            refs = as_list(event, "input_refs")
             sent = [message for start, end in refs for message in pool[start:end]] or event["input"]
-            log.send([entry for message in sent for entry in said(message, log)])
+            log.send([entry for message in sent for entry in read_message(message, log)])
             log.tools = schemas(event.get("tools")) or log.tools
-            tell({**event["output"], **event, **reply["message"], "model": event.get("model")}, log)
+            log_message({**event["output"], **event, **reply["message"], "model": event.get("model")}, log)
     return log

@@ -204,7 +204,7 @@ def key_of(entry: Entry) -> str:
     return json.dumps(entry, sort_keys=True)
 
 
-def seconds(time: object) -> float | None:
+def parse_time(time: object) -> float | None:
     """Seconds since 1970 of a time in seconds or in ISO form; None for anything else."""
     try:
         return float(time) if isinstance(time, int | float) else datetime.fromisoformat(str(time)).timestamp()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from thimble.logs.log import Entry, Json, Log, Values
-from thimble.logs.parts import dig, first, tell
+from thimble.logs.parts import dig, first_present, log_message
 
 
 def _objects(values: Values) -> Iterable[Json]:
@@ -55,14 +55,14 @@ def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:
         if role == "assistant":
             log.clear([id_ for id_, time in pruned.items() if time <= began])
         told = {"content": words, "tool_calls": calls, "timestamp": began / 1000}
-        for entry in tell({**message, **told}, log):
+        for entry in log_message({**message, **told}, log):
             said[message.get("id")] = entry
             if message.get("summary") is True:
                 log.summaries.add(len(log.entries) - 1)
                 log.view = [entry, *log.view[log.at(said.get(tail)) : log.at(entry)]]
         for one in calls:
-            if first(one, "output error") is not None:
-                tell({**one, "role": "tool"}, log)
+            if first_present(one, "output error") is not None:
+                log_message({**one, "role": "tool"}, log)
             if time := dig(one, "time", "compacted"):
                 pruned[one.get("callID")] = time
     return log

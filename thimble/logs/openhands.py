@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, Reported, Values, take_each
-from thimble.logs.parts import dig, first, listed, reported, said, schemas, tell
+from thimble.logs.parts import as_list, dig, first_present, log_message, read_message, read_usage, schemas
 
 KINDS = "kind action observation"
 SILENT = "change_agent_state recall null agent_state_changed condensation_request loop_recovery"
@@ -17,7 +17,7 @@ COUNTS = "prompt_tokens completion_tokens cache_read_tokens cache_write_tokens"
 
 
 def _events(value: Any) -> list[Any]:
-    return listed(dig(value, "history") or value)
+    return as_list(dig(value, "history") or value)
 
 
 def read(values: Values, name: str) -> list[Log]:
@@ -45,7 +45,7 @@ class _Run:
 
     def take(self, event: Json) -> None:
         """Add an event to the log."""
-        id_, kind, before = event.get("id", len(self.events)), str(first(event, KINDS)), len(self.log.entries)
+        id_, kind, before = event.get("id", len(self.events)), str(first_present(event, KINDS)), len(self.log.entries)
         response = dig(event, "tool_call_metadata", "model_response") or {}
         if kind.lower() == "condensation":
             self._condense(event.get("args") or event)
@@ -55,7 +55,7 @@ class _Run:
         if shown or not message:
             self.log.leave_out("shown on the screen" if message else kind, shown if message else event)
         key = event.get("llm_response_id") or response.get("id") or id_
-        tell({**response, "timestamp": event.get("timestamp"), **message}, self.log, key)
+        log_message({**response, "timestamp": event.get("timestamp"), **message}, self.log, key)
         self.events.append((id_, self.log.entries[before:]))
 
     def _first(self, event: Json, kind: str) -> Json:
@@ -84,7 +84,7 @@ class _Run:
             self.log.tools = schemas(event.get("tools"))
             return {"role": "system", "content": [event.get("system_prompt"), event.get("dynamic_context")]}
         if message := event.get("llm_message"):
-            return {**message, "content": listed(message, "content") + listed(event, "extended_content")}
+            return {**message, "content": as_list(message, "content") + as_list(event, "extended_content")}
         if kind == "ActionEvent":
             call = event.get("tool_call") or event
             return {**event, "role": "assistant", "content": event.get("thought"), "tool_calls": [call]}
@@ -93,7 +93,7 @@ class _Run:
         uses = dig(event, "value", "usage_to_metrics") or {}  # running sums: the difference from the last is one call's
         now = dig(uses.get("agent") or uses.get("default"), "accumulated_token_usage") or self.used
         usage = {name: (now.get(name) or 0) - (self.used.get(name) or 0) for name in COUNTS.split()}
-        self.usages += [reported(usage)] if usage["prompt_tokens"] > 0 else []
+        self.usages += [read_usage(usage)] if usage["prompt_tokens"] > 0 else []
         self.used = now
         return {}
 
@@ -104,5 +104,5 @@ class _Run:
         self.events = [event for event in self.events if event[0] not in gone]
         summary, offset = given.get("summary"), given.get("summary_offset")
         if summary and offset is not None:
-            self.events.insert(offset, ("summary", said({"role": "user", "content": summary}, self.log)))
+            self.events.insert(offset, ("summary", read_message({"role": "user", "content": summary}, self.log)))
         self.log.view = [entry for _, entries in self.events for entry in entries]

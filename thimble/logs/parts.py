@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds
+from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, parse_time
 
 # Alternative names of a key, separated by blanks: the first one present counts.
 IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
@@ -48,52 +48,52 @@ def dig(value: Any, *keys: str | int) -> Any:
     return value
 
 
-def listed(value: Any, *keys: str) -> list[Any]:
+def as_list(value: Any, *keys: str) -> list[Any]:
     """The list under these nested keys; [] for an empty value, and a list of one for any other."""
     value = dig(value, *keys)
     return value if isinstance(value, list) else [value] if value else []
 
 
-def first(value: Json, names: str) -> Any:
+def first_present(value: Json, names: str) -> Any:
     """The value under the first of these names, separated by blanks, that the object has; or None."""
     return next((value[name] for name in names.split() if value.get(name) is not None), None)
 
 
-def said(message: Json, log: Log) -> list[Entry]:
+def read_message(message: Json, log: Log) -> list[Entry]:
     """The entries of a message: one for each tool result in it, then one for the rest, if any."""
     if message.get("role") == "tool":
-        return [result(message, log)]
-    results, calls, content = [], [*map(call, listed(message, "tool_calls"))], []
-    for part in listed(message, "content"):
+        return [read_result(message, log)]
+    results, calls, content = [], [*map(read_call, as_list(message, "tool_calls"))], []
+    for part in as_list(message, "content"):
         if dig(part, "type") in RESULTS.split():
-            results.append(result(part, log))
+            results.append(read_result(part, log))
         elif dig(part, "type") in CALLS.split():
-            calls.append(call(part))
+            calls.append(read_call(part))
         else:
-            content += parts(part, log)
+            content += read_content(part, log)
     more = {"tool_calls": calls, **{key: message.get(key) for key in KEPT.split()}}
     entry = {"role": message.get("role"), "content": content, **{key: more[key] for key in more if more[key]}}
     return [*results, entry] if content or len(entry) > 2 else results
 
 
-def tell(message: Json, log: Log, key: object = None) -> list[Entry]:
+def log_message(message: Json, log: Log, key: object = None) -> list[Entry]:
     """Append the entries of a message to the log, and return them."""
-    entries = said(message, log)
+    entries = read_message(message, log)
     log.say(entries, call_of(message), key)
     return entries
 
 
 def call_of(reply: Json) -> LoggedCall:
     """Usage, model and time of the call of a reply."""
-    usage, model = first(reply, "usage tokens metrics"), first(reply, "modelID model_name model")
-    return LoggedCall(0, reported(usage), model if isinstance(model, str) else "", seconds(reply.get("timestamp")))
+    usage, model = first_present(reply, "usage tokens metrics"), first_present(reply, "modelID model_name model")
+    return LoggedCall(0, read_usage(usage), model if isinstance(model, str) else "", parse_time(reply.get("timestamp")))
 
 
 def said_in_item(item: Json, log: Log) -> list[Entry]:
     """The entries of an item of OpenAI's Responses API, which Codex logs too."""
     kind = item.get("type", "message")
     if kind in ("message", "reasoning", *CALLS.split(), *RESULTS.split()):
-        return said(item if kind == "message" else {"role": "assistant", "content": [item]}, log)
+        return read_message(item if kind == "message" else {"role": "assistant", "content": [item]}, log)
     log.leave_out(f"item {kind}", item)
     return []
 
@@ -108,10 +108,10 @@ def said_in_items(items: Iterable[Json], log: Log) -> list[Entry]:
     return draft.entries
 
 
-def parts(content: Any, log: Log) -> list[Entry]:
+def read_content(content: Any, log: Log) -> list[Entry]:
     """Content as the parts that the intake reads; other parts are counted in the log."""
     taken = []
-    for part in filter(None, listed(content)):
+    for part in filter(None, as_list(content)):
         given = part if isinstance(part, Mapping) else {"text": str(part)}
         kind = str(given.get("type") or "text")
         name, words = "thinking" if kind in THINKING.split() else "text", _words(given)
@@ -136,25 +136,25 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def call(given: Json) -> Entry:
+def read_call(given: Json) -> Entry:
     """A tool call. The free text of a custom tool becomes its argument `input`."""
     function = given["function"] if dig(given, "function", "name") else given
-    text = first(function, ARGUMENTS) or {}
+    text = first_present(function, ARGUMENTS) or {}
     if given.get("type") == "custom_tool_call":
         text = {"input": text}
     named = {
-        "name": str(first(function, NAMES)),
+        "name": str(first_present(function, NAMES)),
         "arguments": text if isinstance(text, str) else json.dumps(text, ensure_ascii=False),
     }
-    return {"id": first(given, IDS), "type": "function", "function": named}
+    return {"id": first_present(given, IDS), "type": "function", "function": named}
 
 
-def result(given: Json, log: Log) -> Entry:
+def read_result(given: Json, log: Log) -> Entry:
     """The result of a tool call."""
-    output = first(given, OUTPUTS)
+    output = first_present(given, OUTPUTS)
     if isinstance(output, Mapping):
-        output = first(output, OUTPUTS) or json.dumps(output, ensure_ascii=False)
-    return {"role": "tool", "tool_call_id": first(given, IDS), "content": parts(output, log)}
+        output = first_present(output, OUTPUTS) or json.dumps(output, ensure_ascii=False)
+    return {"role": "tool", "tool_call_id": first_present(given, IDS), "content": read_content(output, log)}
 
 
 def schemas(tools: Any) -> list[Entry]:
@@ -163,26 +163,26 @@ def schemas(tools: Any) -> list[Entry]:
         {
             "type": "function",
             "function": {
-                "name": first(one, NAMES),
+                "name": first_present(one, NAMES),
                 "description": one.get("description") or "",
-                "parameters": first(one, "parameters input_schema") or {},
+                "parameters": first_present(one, "parameters input_schema") or {},
             },
         }
-        for one in (tool.get("function") or tool for tool in listed(tools))
+        for one in (tool.get("function") or tool for tool in as_list(tools))
     ]
 
 
-def reported(usage: Any) -> Reported:
+def read_usage(usage: Any) -> Reported:
     """Token counts of a usage. All zeros, as of a call that was cut off, mean that the counts are unknown."""
     known = {**(usage or {})}
     for key in INSIDE.split():
         known |= known.get(key) or {}
-    prompt, read, written, output = (first(known, names) for names in (PROMPT, READ, WRITTEN, OUTPUT))
+    prompt, read, written, output = (first_present(known, names) for names in (PROMPT, READ, WRITTEN, OUTPUT))
     if not (prompt or read or written):
         return Reported()
     if output is not None:
         output += known.get("thoughts") or 0  # of Gemini CLI, beside the output
-    beside = "prompt_tokens" not in known and first(known, f"{READ_BESIDE} {WRITTEN}") is not None
+    beside = "prompt_tokens" not in known and first_present(known, f"{READ_BESIDE} {WRITTEN}") is not None
     if prompt is not None and (not beside or known.get("total_tokens") == prompt + (output or 0)):
         prompt -= (read or 0) + (written or 0)
     return Reported(prompt, read, written, output)

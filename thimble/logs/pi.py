@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from thimble.logs.log import Json, Log, Values
-from thimble.logs.parts import first, said, tell
+from thimble.logs.parts import first_present, log_message, read_message
 
 ROLES: Mapping[object, str] = {"assistant": "assistant", "toolResult": "tool"}
 SENT = "message custom_message branch_summary"
@@ -40,9 +40,9 @@ def _log(name: str, path: Sequence[Json]) -> Log:
             words = f"{given.get('command')}\n{given.get('output')}"
         message = {**given, "role": ROLES.get(role, "user"), "content": words, "timestamp": line.get("timestamp")}
         if kind == "compaction":
-            start = starts.get(first(line, KEPT), len(log.entries))
+            start = starts.get(first_present(line, KEPT), len(log.entries))
             kept = [entry for at, entry in enumerate(log.entries) if at >= start and at not in log.summaries]
-            log.view = [*said(message, log), *kept]
-        elif kind not in SENT.split() or given.get("excludeFromContext") or not tell(message, log):
+            log.view = [*read_message(message, log), *kept]
+        elif kind not in SENT.split() or given.get("excludeFromContext") or not log_message(message, log):
             log.leave_out(f"{role}, not sent" if role else kind, line)
     return log

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, Values, key_of
-from thimble.logs.parts import call_of, dig, listed, said, said_in_items, schemas
+from thimble.logs.parts import as_list, call_of, dig, read_message, said_in_items, schemas
 
 
 def _inside(value: Any, name: str) -> Json:
@@ -17,7 +17,7 @@ def _inside(value: Any, name: str) -> Json:
 
 def read(values: Values, name: str) -> list[Log]:
     """A log for each conversation: a request continues one if they share a message and have as many tools."""
-    exchanges = [one for value in values for one in listed(value) if isinstance(one, Mapping)]
+    exchanges = [one for value in values for one in as_list(value) if isinstance(one, Mapping)]
     if all(isinstance(one.get("timestamp"), int | float) for one in exchanges):
         exchanges.sort(key=lambda one: float(one["timestamp"]))
     logs: list[Log] = []
@@ -37,7 +37,7 @@ def read(values: Values, name: str) -> list[Log]:
             log.tools = new.tools or log.tools
         log.send([*(before.view if before else ()), *sent])
         message = dig(response, "choices", 0, "message") or response
-        reply = said_in_items(listed(response, "output") or [{**message, "role": "assistant"}], log)
+        reply = said_in_items(as_list(response, "output") or [{**message, "role": "assistant"}], log)
         log.say(reply, call_of({**request, **response}))
         if not reply:
             log.leave_out("response without a message", response)
@@ -56,4 +56,4 @@ def _sent(request: Json, log: Log) -> list[Entry]:
     system = {"role": "system", "content": request.get("system") or request.get("instructions")}
     given = request.get("raw_messages") or request.get("messages") or request.get("input") or []
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    return [*said(system, log), *said_in_items(items, log)]
+    return [*read_message(system, log), *said_in_items(items, log)]

@@ -36,15 +36,15 @@ LEAST_BITS = 3.5
 """Least entropy, in bits per character, of a value without a pattern of its own: words have less."""
 
 
-def masked(value: Any, found: Counter[str]) -> Any:
+def mask_secrets(value: Any, found: Counter[str]) -> Any:
     """The same value with every key and token in its texts masked, each counted by its kind."""
     if isinstance(value, str):
         for kind, pattern in PATTERNS.items():
             value = pattern.sub(partial(_mask, kind, found), value)
         return value
     if isinstance(value, list):
-        return [masked(one, found) for one in value]
-    return {key: masked(one, found) for key, one in value.items()} if isinstance(value, dict) else value
+        return [mask_secrets(one, found) for one in value]
+    return {key: mask_secrets(one, found) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def _mask(kind: str, found: Counter[str], match: re.Match[str]) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from thimble.logs.log import Entry, Json, Log, Values
-from thimble.logs.parts import SPOKEN, dig, listed, said
+from thimble.logs.parts import SPOKEN, as_list, dig, read_message
 
 
 def read(values: Values, name: str) -> list[Log]:
     """The run of the main agent."""
     log = Log(name, "SWE-agent")
     for run in values:
-        steps = listed(run, "trajectory")
+        steps = as_list(run, "trajectory")
         prompts = [step.get("query") for step in steps]
         if not any(prompts):
             prompts = [None, *(step.get("messages") for step in steps)]
-        for message in listed(run, "history"):
+        for message in as_list(run, "history"):
             log.leave_out_rest(message, SPOKEN)
             prompt = dig(prompts, len(log.calls)) if message["role"] == "assistant" else None
             if message.get("agent") not in (None, "main", "primary"):
@@ -34,4 +34,4 @@ def read(values: Values, name: str) -> list[Log]:
 
 
 def _said(message: Json, log: Log) -> list[Entry]:
-    return said({**message, "tool_call_id": dig(message, "tool_call_ids", 0)}, log)
+    return read_message({**message, "tool_call_id": dig(message, "tool_call_ids", 0)}, log)

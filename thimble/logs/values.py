@@ -20,7 +20,7 @@ LONGEST_LINE = 100_000_000
 """In characters: a file with a longer line is refused."""
 
 
-def values(path: Path, torn: list[str]) -> Generator[Any]:
+def read_values(path: Path, torn: list[str]) -> Generator[Any]:
     """The values of a file, or its text if it is not JSON. Lines, or an end, that are not JSON go to `torn`.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.errors import UsageError
 from thimble.agent.protocols import Backend, Embedder
 from thimble.models.server import DEFAULT_MODEL, REPLY_TOKENS, THINKING_TOKENS, Check, Server, ServerOptions
-from thimble.plugins import broken, load, plugins
+from thimble.plugins import load_plugin, plugin_error, plugins
 
 if TYPE_CHECKING:
     from thimble.models.hardware import Hardware
@@ -37,12 +37,12 @@ def _of(kind: str, part: str) -> Any:
         return getattr(import_module(f"thimble.models.{SERVERS[kind]}.{part}"), part)
     plugin = plugins("backends")[kind]
     try:
-        return getattr(load(plugin), part)
+        return getattr(load_plugin(plugin), part)
     except AttributeError as error:
-        raise broken(plugin, error) from error
+        raise plugin_error(plugin, error) from error
 
 
-def built_in(pace: Hardware | None = None) -> Backend:
+def make_reader(pace: Hardware | None = None) -> Backend:
     """The built-in reader, at the pace of a described machine; without delay for None."""
     from thimble.models.counting.vocabulary import counter_for
     from thimble.models.reader import Reader
@@ -91,12 +91,12 @@ def checks(server: Server, wanted: str, budget: int) -> Iterator[Check]:
         wanted: The requested model; "" for the server's own choice.
         budget: Tokens of a prompt.
     """
-    caller = backend_on(server, server.choose(wanted), room(budget))
+    caller = backend_on(server, server.choose(wanted), call_room(budget))
     yield from _of(server.name, "checks")(server, caller)
     yield from caller.checks(budget)
 
 
-def find(base_url: str = "", options: ServerOptions | None = None, seconds: float = 0.3) -> Server | None:
+def find_server(base_url: str = "", options: ServerOptions | None = None, seconds: float = 0.3) -> Server | None:
     """The first server that answers at this address, or with "" at the usual address of its kind.
 
     Raises:
@@ -106,16 +106,16 @@ def find(base_url: str = "", options: ServerOptions | None = None, seconds: floa
     return next((each for each in candidates if each.answers(seconds)), None)
 
 
-def room(budget_tokens: int) -> int:
+def call_room(budget_tokens: int) -> int:
     """Tokens that a call with a prompt of `budget_tokens` may need, thinking and reply included."""
     return budget_tokens + REPLY_TOKENS + THINKING_TOKENS
 
 
-def make(
+def make_backend(
     name: str, model: str = "", base_url: str = "", *, pace: Hardware | None = None, budget: int = 4000
 ) -> Backend:
     """A backend in one step: the reader, or a model on the server of this name. Raises UsageError and ModelError."""
     if name == READER:
-        return built_in(pace)
+        return make_reader(pace)
     found = server_at(name, base_url)
-    return backend_on(found, model or found.choose(), room(budget))
+    return backend_on(found, model or found.choose(), call_room(budget))

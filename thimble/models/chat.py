@@ -62,7 +62,7 @@ class Conversation:
     tools: Sequence[Schema] = ()
 
 
-def conversation(document: object, observations: str | None = None) -> Conversation:
+def read_conversation(document: object, observations: str | None = None) -> Conversation:
     """The conversation in a list of messages, or in an object with `messages`; a `system` beside them goes first.
 
     `observations` is a pattern of `recognise`.
@@ -82,7 +82,7 @@ def conversation(document: object, observations: str | None = None) -> Conversat
         raise UsageError("tools is not a list of objects", "give tools as a chat-completions server takes them")
     if given.get("system"):
         entries = [{"role": "system", "content": given["system"]}, *_listed(entries)]
-    messages = read(entries)
+    messages = read_messages(entries)
     sent = [*map(sendable, messages)]
     repaired = repair(sent)
     for before, after in zip(messages, sent, strict=True):
@@ -92,7 +92,7 @@ def conversation(document: object, observations: str | None = None) -> Conversat
     return Conversation(entries, repaired, tools)
 
 
-def read(entries: object) -> list[Message]:
+def read_messages(entries: object) -> list[Message]:
     """Messages from their chat-completions form; their ids are m1, m2 and so on, by position.
 
     A content of several parts becomes its text; an image becomes its name in brackets.
@@ -112,7 +112,7 @@ def read(entries: object) -> list[Message]:
     return messages
 
 
-def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
+def write_message(message: Message, entry: Entry | None = None) -> dict[str, Any]:
     """A message in its chat-completions form, valid for a server.
 
     Args:

@@ -73,7 +73,7 @@ def largest_summary(on: Hardware, full: int, output: int) -> int:
     return max(0, math.ceil(largest_ratio(on, output) * full) - 1)
 
 
-def fitted(calls: Iterable[Call]) -> Hardware | None:
+def fit_hardware(calls: Iterable[Call]) -> Hardware | None:
     """The hardware behind these calls of one model, fitted to the seconds that its server reports.
 
     The rate of prefill is the median of the calls near the most common rate (`agent.prefix_cache.seconds_per_token`).

@@ -11,7 +11,7 @@ from thimble.agent.protocols import Delta, Text, Usage, Waiting
 from thimble.models.hardware import Hardware
 
 
-def paced(deltas: Sequence[Text | ToolCall], usage: Usage, on: Hardware) -> Iterator[Delta]:
+def pace_reply(deltas: Sequence[Text | ToolCall], usage: Usage, on: Hardware) -> Iterator[Delta]:
     """The deltas of a reply, each when this hardware would have written it; then the usage, with its seconds.
 
     The machine loads the model, computes the uncached part of the prompt, and writes each token more slowly the longer

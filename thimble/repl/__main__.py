@@ -77,9 +77,9 @@ def _run(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["laws"]:
         from thimble.repl.cli import laws
 
-        return laws.run(arguments[1:])
+        return laws.run_laws(arguments[1:])
     try:
-        given = options.parse(arguments)
+        given = options.parse_flags(arguments)
     except SystemExit:  # raised by --help and --version
         given = None
     except OSError as error:
@@ -112,12 +112,12 @@ def _start(given: Namespace) -> int:
     if given.command == "doctor":
         from thimble.repl.commands.doctor import doctor
 
-        return doctor.run(_settings(given), given.json, given.warm)
+        return doctor.run_doctor(_settings(given), given.json, given.warm)
     if given.command == "prepare":
         from thimble.repl.cli import prepare as filter
 
         budget, given.budget = given.budget, None  # unlike a session's it may be any size, or none
-        return filter.run(_settings(given), budget, given.observations)
+        return filter.run_prepare(_settings(given), budget, given.observations)
     shown = not given.json and _is_terminal(sys.stdout)
     headless = bool(given.prompts) or not _is_terminal(sys.stdin) or (given.replay is not None and not shown)
     pace = given.pace
@@ -128,9 +128,9 @@ def _start(given: Namespace) -> int:
         raise UsageError(f"--stage cannot be used with {other}", "use it for a conversation in a terminal")
     playback = None
     if given.replay is not None:
-        from thimble.repl.cli.recordings import played
+        from thimble.repl.cli.recordings import choose_recording
 
-        playback, settings = played(given, pace, settings, headless)
+        playback, settings = choose_recording(given, pace, settings, headless)
     first = f"/tour {given.tour}".strip() if given.command == "tour" else ""
     if not headless and not shown:
         what = "--json needs a prompt" if given.json else "standard output is not a terminal"
@@ -158,13 +158,13 @@ def _shown_live(session: Session, where: str | None) -> AbstractContextManager[o
 
 
 def _settings(given: Namespace) -> Settings:
-    from thimble.session.settings import resolve
+    from thimble.session.settings import resolve_settings
     from thimble.session.settings_table import NO
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
     if given.stage or given.live is not None or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
         _hide(None)  # the settings themselves may be wrong
-    settings = resolve(flags)
+    settings = resolve_settings(flags)
     if settings.stage or given.live is not None:
         _hide(settings)
     return settings
@@ -191,12 +191,12 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
             "--record cannot be used with --resume", "leave out --record: a resumed session continues in its own file"
         )
     if given.resume is not None:
-        path = shelf.find(settings.session_dir, given.resume)
-        session = Session(*shelf.reopened(settings, path))
+        path = shelf.find_session(settings.session_dir, given.resume)
+        session = Session(*shelf.reopen(settings, path))
         if not given.resume and (passed := shelf.written_after(path, settings.session_dir)):
-            from thimble.session.figures import several
+            from thimble.tools.wording import count_noun
 
-            newer = several(passed, "newer session")
+            newer = count_noun(passed, "newer session")
             session.notices.append(
                 f"Not resumed: {newer} made with -p. /sessions -p lists them, --resume ID resumes one."
             )

@@ -17,10 +17,10 @@ from thimble.agent.events import Answered
 from thimble.commands.tour import tour_of
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_prompt
-from thimble.repl.screen.keys import key, silent_keyboard
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.keys import silent_keyboard, wait_for_key
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import console_for, is_plain, say
-from thimble.session import figures
+from thimble.tools.wording import count_noun
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,7 +95,7 @@ class Conversation:
 
             by = found_by(self.session.settings.session_dir, journal.path)
             which = "" if by == journal.id else f" {quote(by)}"
-            say(self.console, f"Saved as {line(by)}. To resume: thimble --resume{which}", "quiet")
+            say(self.console, f"Saved as {one_line(by)}. To resume: thimble --resume{which}", "quiet")
         return 0
 
     def introduce(self) -> None:
@@ -105,9 +105,9 @@ class Conversation:
             agent, library = self.session.agent, self.session.library
             self._introduced = True
             builtin = agent.backend.name == "reader"
-            words = [f"{line(agent.backend.id.called)} ({'built in' if builtin else line(agent.backend.name)})"]
-            words.append(figures.several(len(library.articles), "article"))
-            words.append(figures.several(len(agent.tools), "tool"))
+            words = [f"{one_line(agent.backend.id.called)} ({'built in' if builtin else one_line(agent.backend.name)})"]
+            words.append(count_noun(len(library.articles), "article"))
+            words.append(count_noun(len(agent.tools), "tool"))
             if not (agent.backend.counter.exact or self.session.playback):
                 words.append("tokens are estimates (~)")
             say(self.console, " · ".join(words), "quiet")
@@ -136,7 +136,7 @@ class Conversation:
 
     def _greet(self) -> None:
         budget = self.session.settings.budget
-        self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
+        self._prompt.greet("thimble", f" · {one_line(self.session.spec)} in {budget:,} tokens · /help")
         if self.session.saved:
             from thimble.repl.screen.resumed import show_resumed
 
@@ -164,9 +164,9 @@ class Conversation:
         self._tell_news()
         if not text:
             return True
-        from thimble.repl.commands.command import meant
+        from thimble.repl.commands.command import normalise_line
 
-        text = meant(text)
+        text = normalise_line(text)
         question: str | None = text
         if text.startswith("/"):
             if self.session.reading.words and text not in WITHOUT_ARTICLES:
@@ -254,7 +254,7 @@ class Conversation:
     def _presenter(self) -> bool:
         """Wait for the presenter; return whether to wait at the next step, too."""
         with self._interrupts.allowed():
-            return key()
+            return wait_for_key()
 
     def _foot(self) -> None:
         from rich.text import Text

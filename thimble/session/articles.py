@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from thimble.session import figures
+from thimble.tools.wording import count_noun
 
 if TYPE_CHECKING:
     from thimble.corpus.library import Library
@@ -46,21 +46,21 @@ class Reading:
 
     def read(self, folder: Path) -> Library:
         """The articles of this folder. Raises UsageError if the folder has no articles."""
-        from thimble.corpus.library import load
+        from thimble.corpus.library import load_library
 
         self._told = monotonic() - self._seconds + min(1.0, self._seconds)
         try:
-            return load(folder, cache_of(folder), self._step)
+            return load_library(folder, cache_of(folder), self._step)
         finally:
             self.words = ""
 
     def embedded(self, done: int, of: int) -> None:
         """Report that `done` of `of` passages are embedded."""
-        self._say(f"embedding {done:,} of {figures.several(of, 'passage')}" if SOON < of != done else "")
+        self._say(f"embedding {done:,} of {count_noun(of, 'passage')}" if SOON < of != done else "")
 
     def _step(self, done: int, of: int) -> None:
         if of > SOON and done % 10 == 0:
-            self._say(f"reading {done:,} of {figures.several(of, 'article')}")
+            self._say(f"reading {done:,} of {count_noun(of, 'article')}")
 
     def _say(self, words: str) -> None:
         self.words = words

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.protocols import Backend, ModelId
-from thimble.models import READER, backend_on, built_in, find, room, server_at
+from thimble.models import READER, backend_on, call_room, find_server, make_reader, server_at
 from thimble.models.gguf import is_file
 from thimble.models.pace import machines
 from thimble.models.server import DEFAULT_MODEL, NoModel, ServedBackend, Server, ServerOptions
-from thimble.models.wire.address import is_loopback, masked
+from thimble.models.wire.address import hide_logins, is_loopback
 from thimble.session.once import Once
 from thimble.session.settings import Settings, address_of, sends_key
 from thimble.session.settings_table import ADDRESS_OF, AUTO
@@ -134,7 +134,7 @@ class Backends:
 
     def widened(self, backend: Backend) -> Backend:
         """The same model with room for the widest budget, if a server runs it."""
-        return backend.with_room(room(self.widest)) if isinstance(backend, ServedBackend) else backend
+        return backend.with_room(call_room(self.widest)) if isinstance(backend, ServedBackend) else backend
 
     def first(self) -> Backend:
         """The model to start with. Raises UsageError, and ModelError if the requested one cannot be used."""
@@ -159,19 +159,19 @@ class Backends:
         said = getattr(self.settings, which)
         name, at, url = said.rpartition("@")
         if at and not (name and url):
-            raise UsageError(f"{called(which)} cannot be {masked(said)!r}", "write NAME or NAME@URL")
+            raise UsageError(f"{called(which)} cannot be {hide_logins(said)!r}", "write NAME or NAME@URL")
         name, url = (name, url) if at else (url, "")
         if name == READER or (which == "memory" and not name and "," in self.settings.pace):
-            return built_in(self.settings.paces[1])
+            return make_reader(self.settings.paces[1])
         if not name:
             return None
-        server = find(url, self._options) if url else self.server
+        server = find_server(url, self._options) if url else self.server
         if server is None:
             raise ModelError(
                 f"{called(which)} cannot be used: no model server answers at {url}", "start it, or check the URL"
             )
         try:
-            return backend_on(server, server.choose(name), room(self.widest)) if url else self._model(server, name)
+            return backend_on(server, server.choose(name), call_room(self.widest)) if url else self._model(server, name)
         except ModelError as error:
             what = f"{called(which)} cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or use --{which} {READER}") from error
@@ -201,7 +201,7 @@ class Backends:
             if server is local or not (wanted and local.has(wanted)):
                 raise
             server, name = local, local.choose(wanted)
-        return backend_on(server, name, room(self.widest))
+        return backend_on(server, name, call_room(self.widest))
 
     def _local(self) -> LocalModels:
         from thimble.models.gguf.server import LocalModels
@@ -212,7 +212,7 @@ class Backends:
         pace, hardware = self.settings.pace, self.settings.hardware
         if machines(pace, hardware):
             self.notify(f"The reader sleeps at the pace of {pace}: its seconds are those of a described machine.")
-        return built_in(self.settings.paces[0])
+        return make_reader(self.settings.paces[0])
 
     def _find_server(self) -> Server | None:
         """The server that the user names, else one that answers, else this machine if it has the model."""

@@ -51,10 +51,10 @@ def all_of(descriptor: int, most_bytes: int) -> bytes:
         raise _too_large(most_bytes)
     os.lseek(descriptor, 0, os.SEEK_SET)
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        return bounded(file, most_bytes)
+        return read_bounded(file, most_bytes)
 
 
-def bounded(stream: BinaryIO | BufferedIOBase, most_bytes: int) -> bytes:
+def read_bounded(stream: BinaryIO | BufferedIOBase, most_bytes: int) -> bytes:
     """The rest of a stream. Raises OSError if it is larger."""
     data = stream.read(most_bytes + 1)
     if len(data) > most_bytes:

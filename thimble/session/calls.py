@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thimble.agent.agent import Agent
 from thimble.agent.protocols import Backend
-from thimble.session.grounding import shown
+from thimble.session.grounding import shown_by_tools
 
 if TYPE_CHECKING:
     from thimble.corpus.library import Library
@@ -23,4 +23,4 @@ def fails_to_call(agent: Agent, question: str, library: Library) -> bool:
 
     search = Search(library)
     best = search.find(question, 1) if "?" in question else []
-    return bool(best) and best[0].score >= search.enough and not any(shown(agent.history))
+    return bool(best) and best[0].score >= search.enough and not any(shown_by_tools(agent.history))

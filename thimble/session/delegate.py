@@ -53,10 +53,10 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
         raise ToolError(f"{error.what}: give a shorter task") from error
     if not text:
         raise ToolError("the sub-agent returned an empty answer; rephrase the task or read the source yourself")
-    return cut(text, TOKENS, agent.backend.counter)
+    return cut_to_tokens(text, TOKENS, agent.backend.counter)
 
 
-def cut(text: str, most: int, counter: Counter) -> str:
+def cut_to_tokens(text: str, most: int, counter: Counter) -> str:
     """The text in at most `most` tokens, cut between words if possible; a cut text says so."""
 
     def tokens(shown: str) -> int:

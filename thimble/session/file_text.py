@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.session.bounded import bounded, file_bytes
+from thimble.session.bounded import file_bytes, read_bounded
 
 GZIP = b"\x1f\x8b"
 
@@ -22,10 +22,10 @@ def file_text(path: Path, most_bytes: int, form: str) -> str:
     """
     try:
         piped = str(path) == "/dev/stdin"
-        data = bounded(sys.stdin.buffer, most_bytes) if piped else file_bytes(path, most_bytes)
+        data = read_bounded(sys.stdin.buffer, most_bytes) if piped else file_bytes(path, most_bytes)
         if data.startswith(GZIP):
             with gzip.open(io.BytesIO(data)) as file:
-                data = bounded(file, most_bytes)
+                data = read_bounded(file, most_bytes)
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", form) from error

@@ -11,7 +11,7 @@ from thimble.agent import foreign
 from thimble.agent.agent import Grounds
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
 from thimble.agent.prompts import CANNOT
-from thimble.corpus.question_form import leans
+from thimble.corpus.question_form import needs_context
 
 if TYPE_CHECKING:
     from thimble.corpus.search import Search
@@ -74,10 +74,10 @@ def citations(text: str, prose: Prose | None = None) -> list[Citation]:
     ]
 
 
-def unread(names: Iterable[str], history: Sequence[Message]) -> set[str]:
+def unread_names(names: Iterable[str], history: Sequence[Message]) -> set[str]:
     """Those of the names that no tool has shown as a word of its own or the end of a path, in any case."""
     left = {*names}
-    for text in shown(history) if left else ():
+    for text in shown_by_tools(history) if left else ():
         folded = text.casefold()
         left -= {name for name in left if re.search(_word(name), folded)}
     return left
@@ -88,7 +88,7 @@ def _word(name: str) -> str:
     return rf"(?<![\w.-]){re.escape(name.casefold().removesuffix('.md'))}(?:\.md)?(?![\w-]|[./]\w)"
 
 
-def shown(history: Sequence[Message]) -> Iterator[str]:
+def shown_by_tools(history: Sequence[Message]) -> Iterator[str]:
     """The text that each successful call has shown: its result and the names among its arguments.
 
     Arguments that a result quotes back, as a search does with its query, do not count.
@@ -107,26 +107,26 @@ def shown(history: Sequence[Message]) -> Iterator[str]:
         yield text
 
 
-def grounded(answer: str, history: Sequence[Message], first: int, search: Search | None = None) -> Grounds:
+def ground_answer(answer: str, history: Sequence[Message], first: int, search: Search | None = None) -> Grounds:
     """The sources of an answer; `first` is the index of the first message after its question.
 
     With `search`, for a model that names no sources itself, the answer's words must occur in something that was read.
     """
     names = dict.fromkeys(cited.name for cited in citations(answer))
-    invented = unread(names, history)
+    invented = unread_names(names, history)
     if search:
-        from thimble.corpus.attribution import attribute, pieces
+        from thimble.corpus.attribution import attribute, collect_sources
 
-        looked_up = bool(attribute(answer, pieces(history)))
+        looked_up = bool(attribute(answer, collect_sources(history)))
     else:
-        looked_up = any(True for _ in shown(history[first:]))
+        looked_up = any(True for _ in shown_by_tools(history[first:]))
     read = tuple(name for name in names if name not in invented)
     declined = bool(DECLINED.search(answer))
-    beside = passage(search, history, first) if search else ""
+    beside = best_passage(search, history, first) if search else ""
     return Grounds(read, tuple(name for name in names if name in invented), looked_up, declined, beside)
 
 
-def passage(search: Search, history: Sequence[Message], first: int) -> str:
+def best_passage(search: Search, history: Sequence[Message], first: int) -> str:
     """The best passage for the question right before index `first`, followed by its [slug].
 
     "" if nothing fits, or if no search was made for the question: then the model wanted an article or a list.
@@ -134,14 +134,14 @@ def passage(search: Search, history: Sequence[Message], first: int) -> str:
     if not any(call.name == "search" for message in history[first:] for call in message.calls):
         return ""
     *_, before, asked = ["", "", *(message.content for message in history[:first] if message.role == "user")]
-    hits = search.find(asked, 1, before if leans(asked) else "")
+    hits = search.find(asked, 1, before if needs_context(asked) else "")
     return "".join(f"{hit.text} [{hit.article.slug}]" for hit in hits if hit.score >= search.enough)
 
 
-def marked(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:
+def mark_unread(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:
     """The text with NOT_READ after each citation of a source that was never read."""
     cited = citations(text, prose)
-    invented = unread((one.name for one in cited), history)
+    invented = unread_names((one.name for one in cited), history)
     for one in reversed(cited):
         if one.name in invented:
             text = f"{text[: one.end]}{NOT_READ}{text[one.end :]}"

@@ -58,7 +58,7 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
     Returns:
         A line for each tool of an installed package that cannot be used.
     """
-    from thimble.session.grounding import grounded  # the first prompt need not wait for it
+    from thimble.session.grounding import ground_answer  # the first prompt need not wait for it
 
     side = agent.side
 
@@ -68,13 +68,13 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
     agent.tools = toolbox(library, files, notes, embedder)
     agent.on_demand = on_demand(lambda: agent.history, delegated)
     agent.examples = tuple(examples()) if by_schema(agent.backend) else ()
-    agent.grounds = grounded
+    agent.grounds = ground_answer
     if agent.examples:
         from thimble.corpus.search import Search
 
         agent.on_demand |= agent.tools
         agent.tools = everyday(library, files, embedder, lambda: agent.history)
-        agent.grounds = partial(grounded, search=Search(library, embedder))
+        agent.grounds = partial(ground_answer, search=Search(library, embedder))
     others, problems = installed({*agent.tools, *agent.on_demand})
     agent.tools |= others
     return problems
@@ -82,6 +82,6 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
 
 def strategy_of(spec: str, side: SideModel) -> Strategy:
     """The strategy of a SPEC. This imports all strategies, late, so that the first prompt need not wait."""
-    from thimble.strategies.spec import parse
+    from thimble.strategies.spec import make_strategy
 
-    return parse(spec, side)
+    return make_strategy(spec, side)

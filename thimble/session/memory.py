@@ -10,7 +10,7 @@ from typing import Any
 from thimble.agent.agent import Agent
 from thimble.agent.errors import UsageError
 from thimble.agent.foreign import DEPTH, is_deep
-from thimble.strategies.own_code import guarded
+from thimble.strategies.own_code import call_guarded
 from thimble.tools.notebook import Notebook
 
 MOST_STATE_BYTES = 8_000_000
@@ -30,12 +30,12 @@ def memory_of(agent: Agent, notes: Notebook) -> tuple[str, str]:
         return text
 
     try:
-        return guarded(state, f"{agent.strategy_name} starts fresh on resume, since its state cannot be saved"), ""
+        return call_guarded(state, f"{agent.strategy_name} starts fresh on resume, since its state cannot be saved"), ""
     except UsageError as error:  # a user's own strategy: its state may fail, not be JSON, or have no end
         return json.dumps(kept), error.what
 
 
-def remember(
+def restore_memory(
     agent: Agent, notes: Notebook, kept: Mapping[str, Any], same_strategy: bool, same_model: bool
 ) -> list[str]:
     """Restore a memory; return a notice for each part that can no longer be used. Lost notes count as no notes."""
@@ -51,7 +51,7 @@ def _refused(parts: list[tuple[str, Any, str, Any]]) -> Iterator[str]:
     for what, owner, name, value in parts:
         try:
             if value is not None:
-                guarded(partial(_give, owner, name, value), what)
+                call_guarded(partial(_give, owner, name, value), what)
         except UsageError:  # a user's own strategy may raise when its state is set
             yield f"Could not restore {what} from the session file; it was reset."
 

@@ -29,8 +29,7 @@ from thimble.agent.override import Override
 from thimble.agent.protocols import Backend, Delta, Expects, ModelId
 from thimble.agent.repair import is_sound, repair
 from thimble.models import READER
-from thimble.session import figures
-from thimble.session.journal.lines import Damage, Line, read
+from thimble.session.journal.lines import Damage, Line, read_lines
 from thimble.session.journal.records import (
     Aside,
     Branched,
@@ -46,6 +45,7 @@ from thimble.session.journal.records import (
 from thimble.session.journal.state import SavedState, saved_state
 from thimble.session.journal.tree import Tree
 from thimble.strategies.spec import is_code
+from thimble.tools.wording import count_noun
 
 T = TypeVar("T")
 Pace = Callable[[float, Line], float]
@@ -106,7 +106,7 @@ def read_recording(data: bytes, called: str) -> Recording:
     Raises:
         UsageError: another version of thimble wrote it, or it is not a session.
     """
-    lines, damaged = read(data)
+    lines, damaged = read_lines(data)
     opened = next((line.record for line in lines if isinstance(line.record, Opened)), None)
     if opened is None:
         raise UsageError(f"{called} is not a cassette", "make one with --record FILE")
@@ -259,7 +259,7 @@ class Playback:
             return "it holds no question: record another with --record FILE"
         sent = (line.record for line in self.recording.lines if isinstance(line.record, Prepared))
         under = dict.fromkeys(f"{one.strategy} in {one.view.limit:,} tokens" for one in sent)
-        several = figures.several(len(asked), "question")
+        several = count_noun(len(asked), "question")
         return f"it holds {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
 
 
@@ -293,10 +293,10 @@ class RecordedModel(Backend):
 def notices(recording: Recording, title: str) -> list[str]:
     """Notices, a line each: the recording that is played, and the parts of it that are not."""
     models = ", ".join(map(str, recording.models))
-    lines = figures.several(len(recording.typed), "line")
+    lines = count_noun(len(recording.typed), "line")
     found = [f"Played from {title}: {lines}, recorded with {models}. No model is asked."]
     if recording.damaged:
-        damaged = figures.several(len(recording.damaged), "line")
+        damaged = count_noun(len(recording.damaged), "line")
         found.append(
             f"{damaged} of it cannot be read (the first is line {recording.damaged[0].number}): the rest is used."
         )
@@ -319,7 +319,7 @@ def names_code(line: str) -> bool:
     return line.strip().startswith("/") and any(map(is_code, line.split()[1:]))
 
 
-def unanswered(error: BaseException) -> Unanswered:
+def describe_error(error: BaseException) -> Unanswered:
     """The record of an error or a stop."""
     if isinstance(error, BudgetError):
         return Unanswered("BudgetError", figures=(error.needed_tokens, error.available_tokens))

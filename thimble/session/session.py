@@ -30,13 +30,13 @@ from thimble.session.calls import by_schema, fails_to_call
 from thimble.session.embeddings import embedder_of
 from thimble.session.journal.checksum_lines import as_fields
 from thimble.session.journal.folder import found_by
-from thimble.session.journal.header import opened
+from thimble.session.journal.header import opening_line
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched, Toured
 from thimble.session.journal.state import SavedState
 from thimble.session.journal.tree import TRUNK
 from thimble.session.make_agent import equip, make_agent, strategy_of
-from thimble.session.memory import memory_of, remember
+from thimble.session.memory import memory_of, restore_memory
 from thimble.session.once import Once
 from thimble.session.plant import plant
 from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
@@ -221,10 +221,10 @@ class Session:
                     if from_memory and fails_to_call(agent, question, self.library):
                         agent.backend.use_schema()  # from the next question on
         except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
-            from thimble.session.playback import unanswered
+            from thimble.session.playback import describe_error
 
             if not self.playback:
-                self.remark(unanswered(error))
+                self.remark(describe_error(error))
             raise
         now = agent.backend, agent.backend.protocol  # known only now
         if isinstance(agent.backend, ServedBackend) and now != self._checked:
@@ -250,7 +250,7 @@ class Session:
             agent.enter(Changed("system", system))
 
     def _remember(self, kept: Mapping[str, Any]) -> None:
-        self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)
+        self.notices += restore_memory(self.agent, self.notes, kept, same_strategy=True, same_model=True)
 
     def typed(self, command: str) -> None:
         """Note that the user typed this command, in the journal, so that it can be played again."""
@@ -294,7 +294,7 @@ class Session:
         before each question if it has changed, as by `reload`.
         """
         from thimble.session.watched_strategy import WatchedStrategy
-        from thimble.strategies.own import adapted
+        from thimble.strategies.own import adapt_strategy
 
         agent, watched = self.agent, None
         if isinstance(strategy, str):
@@ -302,7 +302,7 @@ class Session:
             watched = WatchedStrategy(spec) if watch else None
             made = strategy_of(spec, agent.side)
         else:
-            made = adapted(strategy)
+            made = adapt_strategy(strategy)
             spec = made.spec
         self._stop_background()
         agent.strategy, self.watched = made, watched
@@ -316,12 +316,12 @@ class Session:
         """
         if self.watched is None or self.watched.spec != self.spec or not self.watched.has_changed():
             return
-        from thimble.session.watched_strategy import carried
+        from thimble.session.watched_strategy import carry_state
 
         agent, spec = self.agent, self.spec
         try:
             state, strategy = agent.strategy.state, strategy_of(spec, agent.side)
-            kept = carried(state, strategy)
+            kept = carry_state(state, strategy)
             strategy = strategy if kept else strategy_of(spec, agent.side)
         except UsageError as error:
             self.notices.append(f"{error.what}. The strategy stays in use as it was before the change.")
@@ -374,7 +374,7 @@ class Session:
         """
         agent = self.agent
         empty = SavedState()
-        empty.go_on(opened(self.journal, self.settings, agent, self.backends.widest))
+        empty.go_on(opening_line(self.journal, self.settings, agent, self.backends.widest))
         now = [Changed(name, value) for name, value in self.values.items() if name != "system"]
         if (system := self.system(agent)) != empty.system:
             now.append(Changed("system", system))
@@ -452,7 +452,7 @@ class Session:
         if not journal.begun:
             if isinstance(record, Change) and not isinstance(record, Named):
                 return
-            self.notices += journal.write(opened(journal, self.settings, agent, self.backends.widest))
+            self.notices += journal.write(opening_line(journal, self.settings, agent, self.backends.widest))
             # the first line has the largest budget, for which a server makes room
             if agent.limit != self.backends.widest:
                 self.notices += journal.write(Changed("budget", agent.limit))
@@ -558,7 +558,7 @@ class Session:
     def _restore(self, agent: Agent, saved: SavedState, same_strategy: bool, same_model: bool) -> None:
         """Restore the state and the memory of an agent."""
         agent.state = saved.copy()
-        self.notices += remember(agent, self.notes, saved.kept or {}, same_strategy, same_model)
+        self.notices += restore_memory(agent, self.notes, saved.kept or {}, same_strategy, same_model)
 
     def _make_agent(self) -> Agent:
         agent = make_agent(self.settings, self.backends, self._first_backend(), self.embedder())

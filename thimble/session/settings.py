@@ -11,7 +11,7 @@ from thimble.agent.errors import UsageError, did_you_mean
 from thimble.corpus.reading import read_text
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.models.pace import Pace, own_rows, paces
-from thimble.models.wire.address import hidden, masked
+from thimble.models.wire.address import hide_login, hide_logins
 from thimble.session.settings_table import ADDRESS_OF, AUTO, BACKENDS, SETTINGS, Given, SettingsTable
 
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
@@ -81,7 +81,9 @@ class Settings(SettingsTable):
         return [f"Left out of {FOLDERS}, as it could do harm: {names}. If you want it, {HOW_TO_SET}."] if names else []
 
 
-def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = None, folder: Path = Path()) -> Settings:
+def resolve_settings(
+    flags: Mapping[str, object], environ: Mapping[str, str] | None = None, folder: Path = Path()
+) -> Settings:
     """The settings, each from the strongest source that gives it.
 
     Only harmless settings of the folder's file count; the others are `left_out`, whatever their values.
@@ -180,15 +182,15 @@ def _read(name: str, given: Given) -> Any:
     except REFUSED as error:
         known = BACKENDS if name == "backend" else ()
         other = f"choose another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
-        what = f"{name} cannot be {shown(name, repr(given.value))[:80]} ({given.origin})"
+        what = f"{name} cannot be {display_value(name, repr(given.value))[:80]} ({given.origin})"
         rows = f", of {', '.join(given.hardware or HARDWARE)}" if name == "pace" else ""
         rest = f"{other}it takes {setting.legal}{rows}"
         raise UsageError(what, did_you_mean(str(given.value), known, rest)) from error
 
 
-def shown(name: str, value: object) -> str:
+def display_value(name: str, value: object) -> str:
     """The value of a setting for display, without the name and password in an address."""
-    return hidden(str(value)) if name == "base_url" else masked(str(value))
+    return hide_login(str(value)) if name == "base_url" else hide_logins(str(value))
 
 
 def _from_flags(flags: Mapping[str, object], folder: Path) -> dict[str, Given]:
@@ -225,12 +227,12 @@ def _from_file(path: Path, called: str) -> dict[str, Given]:
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in SETTINGS and name != HARDWARE_ROWS:
-            raise unknown(name, f"{called} has an unknown key {key!r}")
+            raise unknown_setting_error(name, f"{called} has an unknown key {key!r}")
         found[name] = Given(value, called, path.parent)
     return found
 
 
-def unknown(name: str, what: str) -> UsageError:
+def unknown_setting_error(name: str, what: str) -> UsageError:
     """The error for an unknown setting, with the nearest known one."""
     from thimble.strategies.table import STRATEGIES
 

@@ -9,7 +9,7 @@ from thimble.agent.budget import Prices
 from thimble.agent.ledger import Amount, Call
 
 
-def cost(spent: Call | Totals, prices: Prices) -> float | None:
+def price_calls(spent: Call | Totals, prices: Prices) -> float | None:
     """The cost of calls at these prices, in computed prompt tokens; None if unknown."""
     prompt, cached, output = spent.prompt.tokens, spent.cached.tokens, spent.output.tokens
     if prompt is None or cached is None or output is None:
@@ -57,8 +57,8 @@ def totals(calls: Iterable[Call]) -> Totals:
     )
 
 
-def priced(sums: Totals, prices: Prices) -> Amount:
+def price_sums(sums: Totals, prices: Prices) -> Amount:
     """The cost of calls; a computed prompt token costs 1."""
-    total = cost(sums, prices)
+    total = price_calls(sums, prices)
     exact = sums.prompt.exact and sums.prefill.exact and sums.output.exact
     return Amount(None) if total is None else Amount(round(total), exact)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from thimble.agent.agent import Agent
-from thimble.agent.background import BackgroundCall, Thread, check
+from thimble.agent.background import BackgroundCall, Thread, raise_if_halted
 from thimble.agent.messages import Message
 from thimble.agent.reply import Reply
 from thimble.agent.side import TEMPERATURE, SideModel
@@ -24,12 +24,12 @@ def warming(agent: Agent) -> BackgroundCall:
 
     def ask(reply: Reply) -> None:
         for _ in backend.loading():
-            check()
+            raise_if_halted()
         asks = side.reporting(backend, "warming")
         with closing(asks.stream(messages, tools, max_tokens=1, temperature=TEMPERATURE, expects="text")) as stream:
             for delta in stream:
                 reply.take(delta)
-                check()
+                raise_if_halted()
                 if reply.thinking:  # thinking has its own limit, and the prompt is computed
                     break
         agent.prefixes.read(backend.id, tools, messages, backend.counter)

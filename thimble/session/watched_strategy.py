@@ -10,7 +10,7 @@ from thimble.agent.protocols import Strategy
 from thimble.strategies.spec import Kind, parse_spec
 
 
-def saved(file: Path) -> tuple[int, int, int] | None:
+def file_stamp(file: Path) -> tuple[int, int, int] | None:
     """Values that change when a file is saved, even if an editor renames a new one into place; None without a file."""
     try:
         found = file.stat()
@@ -27,15 +27,15 @@ class WatchedStrategy:
         self._files = [Path(part.name).expanduser() for part in parse_spec(spec) if part.kind is Kind.FILE]
         if not self._files:
             raise UsageError(f"{spec!r} is not a file", "only a file can be watched: /strategy ./mine.py watch")
-        self._saved = [*map(saved, self._files)]
+        self._saved = [*map(file_stamp, self._files)]
 
     def has_changed(self) -> bool:
         """Whether a file was saved, deleted or restored since the last call."""
-        before, self._saved = self._saved, [*map(saved, self._files)]
+        before, self._saved = self._saved, [*map(file_stamp, self._files)]
         return before != self._saved
 
 
-def carried(state: Any, strategy: Strategy) -> bool:
+def carry_state(state: Any, strategy: Strategy) -> bool:
     """Give a strategy the state of another; whether the state exists and was taken over completely."""
     try:
         strategy.state = state

@@ -11,13 +11,13 @@ from thimble.agent.messages import Message, turns
 from thimble.agent.protocols import Strategy
 from thimble.strategies.comem import Summaries
 from thimble.strategies.recital import without_recital
-from thimble.strategies.summary import SECTIONS, Folded, Folding, wished
+from thimble.strategies.summary import SECTIONS, Folded, Folding, extra_section
 
 NOTHING = "there is nothing to summarise: at most one turn is not in the summary yet", "ask a question first"
 """The error, and its fix."""
 
 
-def folds(strategy: Strategy) -> bool:
+def has_summary(strategy: Strategy) -> bool:
     """Whether the strategy, or a part of it, has a summary."""
     return any(isinstance(getattr(part, "memory", None), Folded) for part in getattr(strategy, "parts", [strategy]))
 
@@ -40,7 +40,7 @@ def fold_now(strategy: Strategy, messages: Sequence[Message], budget: Budget, wo
 
 
 def _fold(part: Any, memory: Folded, messages: Sequence[Message], budget: Budget, words: str) -> bool:
-    sections = getattr(part, "sections", SECTIONS) + wished(words)
+    sections = getattr(part, "sections", SECTIONS) + extra_section(words)
     folding = Folding(part.model, part.words, memory, sections)
     if len(folding.since(messages)) < 2:
         raise UsageError(*NOTHING)

@@ -14,7 +14,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
-from thimble.strategies.summary import SECTIONS, Folded, Folding, Piece, before_newest, wished
+from thimble.strategies.summary import SECTIONS, Folded, Folding, Piece, before_newest, extra_section
 
 LONGEST_SUMMARY = 2_048
 """Tokens of a summary, at most (CoMem, section 4.2)."""
@@ -77,7 +77,9 @@ class Comem(Stateful):
             stays = {message.id for message in pinned(messages)}
             return [message for at, message in enumerate(messages) if at >= upto or message.id in stays]
         sections = SECTIONS if self.suggestions else WHAT_WAS + NO_SUGGESTIONS
-        folding = Folding(self.model, self.words, self.memory, sections + wished(self.memory.wish), background=True)
+        folding = Folding(
+            self.model, self.words, self.memory, sections + extra_section(self.memory.wish), background=True
+        )
         if self._asked:
             self._asked.errand.look()
             self._take()

@@ -9,9 +9,9 @@ from itertools import product
 from typing import Literal
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import LONGEST, Message, pending
-from thimble.strategies.making_room import offers
-from thimble.strategies.newest import newest
+from thimble.agent.messages import LONGEST, Message, pending_turn
+from thimble.strategies.making_room import list_offers
+from thimble.strategies.newest import newest_turns_start
 from thimble.strategies.parameter import parameter
 from thimble.strategies.sliding_window import SlidingWindow, WindowState
 from thimble.strategies.state import Stateful
@@ -67,9 +67,9 @@ class Compress(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with old observations compressed; see the class."""
         if self.when == "arrival":
-            whole = messages[: len(messages) - len(pending(messages))]
+            whole = messages[: len(messages) - len(pending_turn(messages))]
             come = [message for message in whole if message.id not in self.memory.times]
-            self.memory.times.update((message.id, 1) for message, _ in offers(come, self._arrived, budget))
+            self.memory.times.update((message.id, 1) for message, _ in list_offers(come, self._arrived, budget))
             return self._view(messages)
         view = self._view(messages)
         size = budget.size(view)
@@ -91,7 +91,7 @@ class Compress(Stateful):
         Results so old that they slide out even if compressed are left out.
         """
         results: list[Message] = []
-        waiting = pending(history)
+        waiting = pending_turn(history)
         done = history[: len(history) - len(waiting)]
         left = budget.limit - sum(map(budget.count, waiting))
         for message in reversed(done):
@@ -101,7 +101,7 @@ class Compress(Stateful):
                 break
             if result:
                 results.append(message)
-        new = {message.id for message in history[newest(history, max(1, self.window)) :]}
+        new = {message.id for message in history[newest_turns_start(history, max(1, self.window)) :]}
         old = [message for message in reversed(results) if message.id not in new]
         return old, [message for message in reversed(results) if message.id in new]
 
@@ -132,11 +132,11 @@ class Compress(Stateful):
         return self._copy(message, 1) if len(message.content) >= LONG and message.name != "recall" else message
 
     def _copy(self, message: Message, times: float) -> Message:
-        return compressed(message, self.ratio**times) if times else message
+        return compress_message(message, self.ratio**times) if times else message
 
 
 @lru_cache(maxsize=8192)
-def compressed(message: Message, ratio: float) -> Message:
+def compress_message(message: Message, ratio: float) -> Message:
     """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
     from thimble.strategies.compression.excerpt import excerpt  # not at the start: it imports statistics
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from thimble.agent import foreign
 from thimble.agent.budget import Budget
-from thimble.agent.messages import LOSSLESS, Message, pending
+from thimble.agent.messages import LOSSLESS, Message, pending_turn
 from thimble.corpus.marks import ABOVE, OUR_MARK
-from thimble.strategies.compression.references import parted
+from thimble.strategies.compression.references import split_lead
 from thimble.strategies.compression.repeated_lines import Places, Run, places, runs, telling
 from thimble.strategies.state import Stateful
 
@@ -21,7 +21,7 @@ def reference(lines: str, moved: bool, id_: str = "") -> str:
     """The line that replaces these; with an id, it also says how to get the whole result."""
     first, count = lines.partition("\n")[0], lines.count("\n") + 1
     many = f"{count:,} line{'s' * (count != 1)}"
-    lead, head = parted(first)
+    lead, head = split_lead(first)
     recall = f'; recall(id="{id_}") shows all' if id_ else ""
     return f"[{many}{ABOVE}{'now ' * moved}from `{lead}{head}`{recall}]"
 
@@ -72,7 +72,7 @@ class Dedup(Stateful):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with references in place of repeated lines; see the class."""
-        waiting = pending(messages)
+        waiting = pending_turn(messages)
         done = messages[: len(messages) - len(waiting)]
         # Whether a copy saves tokens depends on how they are counted: start over when that changes.
         counted = id(budget.counter), getattr(budget.counter, "learnt", None), budget.limit - budget.overhead

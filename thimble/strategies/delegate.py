@@ -77,7 +77,7 @@ class Delegate(Stateful):
             if message.id in masked:
                 return mask(message, masked[message.id])
             brief = briefs.get(message.id)
-            return briefed(message, brief) if brief else message
+            return replace_with_brief(message, brief) if brief else message
 
         return list(map(shown, messages))
 
@@ -131,7 +131,7 @@ class Delegate(Stateful):
             if not request:
                 continue
             text = self.model.ask(request, "brief", max_tokens=3 * self.words).strip()
-            saved = budget.count(one) - budget.count(briefed(one, text))
+            saved = budget.count(one) - budget.count(replace_with_brief(one, text))
             yield (one, text, saved) if text and saved > 0 else (one, "", 0)
 
     def _request(self, caller: Message, one: Message, asked: Message | None, budget: Budget) -> list[Message]:
@@ -147,7 +147,7 @@ class Delegate(Stateful):
 
 
 @lru_cache(maxsize=8192)
-def briefed(observation: Message, text: str) -> Message:
+def replace_with_brief(observation: Message, text: str) -> Message:
     """A copy that holds a brief of the observation."""
     head = BRIEF_HEAD.format(name=observation.name, letters=len(observation.content))
     return observation.rewritten(f"{head}\n{text}", "a fresh context read it for its bulk", covers=(observation.id,))

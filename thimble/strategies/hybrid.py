@@ -12,10 +12,10 @@ from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.strategies.masks import Masks
 from thimble.strategies.observation_masking import ObservationMasking
-from thimble.strategies.paper import N_HYBRID, M, scaled
+from thimble.strategies.paper import N_HYBRID, M, scale_turns
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
-from thimble.strategies.summary import Folded, Folding, newest
+from thimble.strategies.summary import Folded, Folding, newest_that_fit
 
 SHARE = 0.4
 """Share of the budget for the newest turns when masks alone are not enough."""
@@ -62,7 +62,11 @@ class Hybrid(Stateful):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history masked, with its oldest part summarised; see the class."""
-        folding, every, tail = self.folding, scaled(self.every, N_HYBRID, budget), scaled(self.tail, M, budget)
+        folding, every, tail = (
+            self.folding,
+            scale_turns(self.every, N_HYBRID, budget),
+            scale_turns(self.tail, M, budget),
+        )
         if self.every is None:  # M must be below N: otherwise it would summarise at every turn
             every = max(every, 2 * tail)
         elif self.tail is None:
@@ -71,7 +75,7 @@ class Hybrid(Stateful):
         view = self._masked(folding.view(messages), budget)
         if not self.early or not budget.over(view):
             return view
-        kept = {message.id for message in view[newest(view, 1, SHARE * budget.limit, budget) :]}
+        kept = {message.id for message in view[newest_that_fit(view, 1, SHARE * budget.limit, budget) :]}
         upto = next((index for index, message in enumerate(messages) if message.id in kept), 0)
         why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens although masked"
         return self._masked(folding.view(messages), budget) if folding.fold(messages, upto, budget, why) else view
@@ -83,7 +87,7 @@ class Hybrid(Stateful):
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The view masked with the window; over the budget, if `early`, also with a smaller one, whose masks stay."""
-        masking = ObservationMasking(scaled(self.window, M, budget, least=2), self.when, memory=self.memory)
+        masking = ObservationMasking(scale_turns(self.window, M, budget, least=2), self.when, memory=self.memory)
         view = masking.prepare(messages, budget)
         if self.when == "over" or not self.early:
             return view

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
-from thimble.strategies.paper import M, N, scaled
+from thimble.strategies.paper import M, N, scale_turns
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 from thimble.strategies.summary import SECTIONS, Folded, Folding
@@ -34,6 +34,6 @@ class LLMSummary(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with its old turns summarised; see the class."""
         folding = Folding(self.model, self.words, self.memory, self.sections)
-        tail = scaled(self.tail, M, budget)
-        folding.fold_by_turns(messages, scaled(self.every, N, budget) + tail, tail, budget)
+        tail = scale_turns(self.tail, M, budget)
+        folding.fold_by_turns(messages, scale_turns(self.every, N, budget) + tail, tail, budget)
         return folding.view(messages)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
-from thimble.strategies.newest import newest
+from thimble.strategies.newest import newest_turns_start
 
 Offer = tuple[Message, int]
 """An observation that a copy may replace, and the tokens that this saves."""
@@ -14,14 +14,14 @@ Step = tuple[float, str, Iterable[Offer]]
 """A goal in tokens, the rule in words, and the observations that may go."""
 
 
-def offers(view: Sequence[Message], copy: Callable[[Message], Message], budget: Budget) -> list[Offer]:
+def list_offers(view: Sequence[Message], copy: Callable[[Message], Message], budget: Budget) -> list[Offer]:
     """The observations that have a smaller copy, oldest first."""
     copies = ((message, copy(message)) for message in view if message.role == "tool")
     found = ((one, budget.count(one) - budget.count(other)) for one, other in copies if other is not one)
     return [(message, saved) for message, saved in found if saved > 0]
 
 
-def aged(window: int) -> str:
+def window_reason(window: int) -> str:
     """The rule of a window of `window` turns, in words."""
     if window < 2:
         return "older than the newest turn" if window else "no turn stays whole"
@@ -44,10 +44,10 @@ def by_age(
     size = budget.size(view)
     if size <= budget.limit:
         return {}
-    old = offers(view[: newest(view, max(1, window))], copy, budget)
-    recent = offers(view[newest(view, window) : newest(view, 1)], copy, budget)
+    old = list_offers(view[: newest_turns_start(view, max(1, window))], copy, budget)
+    recent = list_offers(view[newest_turns_start(view, window) : newest_turns_start(view, 1)], copy, budget)
     over = f"the view was {size:,} of {budget.limit:,} tokens"
-    left, why = size - sum(saved for _, saved in old), f"{aged(window)}, {done}"
+    left, why = size - sum(saved for _, saved in old), f"{window_reason(window)}, {done}"
     if left <= target * budget.limit:
         why += f" down to {target:.0%} of the budget; {over}"
     elif left <= budget.limit:
@@ -56,10 +56,10 @@ def by_age(
     else:
         why += f"; {over}"
     late = f"{over}, and to hide every older result was not enough"
-    return enough(size, budget, (target * budget.limit, why, old), (budget.limit, late, recent))
+    return pick_until_goal(size, budget, (target * budget.limit, why, old), (budget.limit, late, recent))
 
 
-def enough(size: int, budget: Budget, *steps: Step) -> dict[str, str]:
+def pick_until_goal(size: int, budget: Budget, *steps: Step) -> dict[str, str]:
     """The observations that go from a view of `size` tokens, by id with the rule: step by step, each until its goal.
 
     If all of them together cannot make the view fit (`fit` will then drop turns), they wait until they save a quarter

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from thimble.agent.messages import Message
 
 
-def acts(messages: Sequence[Message]) -> list[int]:
+def find_turns(messages: Sequence[Message]) -> list[int]:
     """The start of each turn that calls a tool: T = (reasoning, action, observation), as in the papers."""
     return [at for at, message in enumerate(messages) if message.role == "assistant" and message.calls]
 
 
-def newest(messages: Sequence[Message], turns: int, *, answers: bool = False) -> int:
+def newest_turns_start(messages: Sequence[Message], turns: int, *, answers: bool = False) -> int:
     """The start of the newest `turns` turns, or of all if there are fewer; for 0 the end.
 
     A turn that calls no tool counts only with `answers`.
@@ -26,6 +26,6 @@ def newest(messages: Sequence[Message], turns: int, *, answers: bool = False) ->
     return start
 
 
-def since(messages: Sequence[Message], start: int, stays: Collection[str]) -> list[Message]:
+def keep_since(messages: Sequence[Message], start: int, stays: Collection[str]) -> list[Message]:
     """The messages from index `start` on, and before them those that stay, by id."""
     return [message for at, message in enumerate(messages) if at >= start or message.id in stays]

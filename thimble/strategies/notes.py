@@ -10,11 +10,11 @@ from functools import lru_cache
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
 from thimble.agent.fit import fit
-from thimble.agent.messages import CANCELLED, NO_RESULT, Message, pending, turns
+from thimble.agent.messages import CANCELLED, NO_RESULT, Message, pending_turn, turns
 from thimble.corpus.markdown import shorten
-from thimble.strategies.making_room import enough, offers
+from thimble.strategies.making_room import list_offers, pick_until_goal
 from thimble.strategies.masks import mask, with_masks
-from thimble.strategies.newest import newest
+from thimble.strategies.newest import newest_turns_start
 from thimble.strategies.parameter import parameter
 from thimble.strategies.recital import recital
 from thimble.strategies.state import Stateful
@@ -60,17 +60,17 @@ class Notes(Stateful):
         written, upto = _written(messages)
         view = with_masks(messages, self.memory.masked)
         size = budget.size(view)
-        old = offers(view[: min(newest(view, self.window), upto)], mask, budget)
+        old = list_offers(view[: min(newest_turns_start(view, self.window), upto)], mask, budget)
         least = size - sum(saved for _, saved in old)
         why = f"the view was {size:,} of {budget.limit:,} tokens, and a note was written since"
-        if size > budget.limit and (goes := enough(size, budget, (self.target * budget.limit, why, old))):
+        if size > budget.limit and (goes := pick_until_goal(size, budget, (self.target * budget.limit, why, old))):
             self.memory.masked.update(goes)
             view = with_masks(messages, self.memory.masked)
             size = budget.size(view)
-        if pending(view):
+        if pending_turn(view):
             return view
         full = least > self.warn * budget.limit
-        ask = ASK if full and any(offers([one], mask, budget) for one in view[upto:]) else ""
+        ask = ASK if full and any(list_offers([one], mask, budget) for one in view[upto:]) else ""
         masked = bool(self.memory.masked)
         notes = _recital(written, self.words) if masked else ""
         spare = min(budget.limit, budget.size(messages) if masked else size) - size

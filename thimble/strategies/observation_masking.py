@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import Message, pending
-from thimble.strategies.making_room import aged, by_age
+from thimble.agent.messages import Message, pending_turn
+from thimble.strategies.making_room import by_age, window_reason
 from thimble.strategies.masks import Masks, mask, with_masks
-from thimble.strategies.newest import acts
+from thimble.strategies.newest import find_turns
 from thimble.strategies.paper import M
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
@@ -56,9 +56,9 @@ class ObservationMasking(Stateful):
 
     def _by_age(self, messages: Sequence[Message]) -> list[Message]:
         """The history with all old observations masked. Nothing is remembered: their age decides."""
-        starts = acts(messages)
+        starts = find_turns(messages)
         old = max(0, len(starts) - self.window)
         old -= old % self.every
-        end = starts[old] if old < len(starts) else len(messages) - len(pending(messages))
-        masked = {message.id: aged(self.window) for message in messages[:end] if message.role == "tool"}
+        end = starts[old] if old < len(starts) else len(messages) - len(pending_turn(messages))
+        masked = {message.id: window_reason(self.window) for message in messages[:end] if message.role == "tool"}
         return with_masks(messages, masked)

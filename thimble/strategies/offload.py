@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import LOSSLESS, Message, pending
-from thimble.strategies.making_room import by_age, offers
+from thimble.agent.messages import LOSSLESS, Message, pending_turn
+from thimble.strategies.making_room import by_age, list_offers
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 
@@ -71,10 +71,10 @@ class Offload(Stateful):
             return self._view(messages)
 
         came, most = f"larger than {self.share:.0%} of the budget when it came", self.share * budget.limit
-        whole = view[: len(view) - len(pending(view))]
+        whole = view[: len(view) - len(pending_turn(view))]
         known = self.memory.offloaded
         results = (one for one in whole if one.role == "tool" and one.name != "recall" and one.id not in known)
-        if new := offers([message for message in results if budget.count(message) > most], copy, budget):
+        if new := list_offers([message for message in results if budget.count(message) > most], copy, budget):
             view = offload({message.id: came for message, _ in new})
         return offload(by_age(view, copy, budget, self.target, self.window, "offloaded"))
 

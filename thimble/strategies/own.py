@@ -20,7 +20,7 @@ from thimble.agent.laws import messages_of
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.strategies import own_code
-from thimble.strategies.own_code import HOW_TO_RETRY, guarded, in_time
+from thimble.strategies.own_code import HOW_TO_RETRY, call_guarded, in_time
 
 HOW_TO_WRITE = "write: def prepare({}messages, budget)"
 HOW_TO_COPY = "a message never changes: message.rewritten(content, why) makes a copy"
@@ -96,7 +96,7 @@ class Own(Strategy):
         return other
 
     def _guarded(self, call: Callable[[], T], what: str) -> T:
-        return guarded(call, f"{self.spec}: its {what} failed")
+        return call_guarded(call, f"{self.spec}: its {what} failed")
 
     def _located(self, error: BaseException) -> UsageError | Stopped:
         """The same error in words, with the line in the file of `prepare`."""
@@ -114,7 +114,7 @@ class Own(Strategy):
         return UsageError(f"{where}: {in_words(error)}, in: {in_line(at.line or '')}", fix)
 
 
-def adapted(strategy: object) -> Own:
+def adapt_strategy(strategy: object) -> Own:
     """Adapt a strategy given by Python code: an object with `prepare`, or a function. Raises UsageError."""
     kind: Any = strategy if hasattr(strategy, "__qualname__") else type(strategy)
     spec, inner = f"{kind.__module__}:{kind.__qualname__}", _with_prepare(strategy)
@@ -128,7 +128,7 @@ def _with_prepare(found: Any) -> Any:
     return SimpleNamespace(prepare=found) if inspect.isfunction(found) else found
 
 
-def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
+def load_own_strategy(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
     """The strategy in a file (`where` ends with .py) or a module: its `member`, the module itself, or its only class.
 
     A member may be a function, too.

@@ -32,7 +32,7 @@ _limit: ContextVar[float | None] = ContextVar("limit", default=None)
 
 
 @contextmanager
-def limited(seconds: float | None = None) -> Iterator[None]:
+def limit_seconds(seconds: float | None = None) -> Iterator[None]:
     """Limit each call of such code inside the block to `seconds`, by default `MOST_SECONDS`."""
     before = _limit.set(seconds or MOST_SECONDS)
     try:
@@ -90,7 +90,7 @@ def _in_time(call: Callable[[], T]) -> T:
         signal.signal(signal.SIGALRM, before)
 
 
-def guarded(call: Callable[[], T], what: str) -> T:
+def call_guarded(call: Callable[[], T], what: str) -> T:
     """The result of the call. Raises UsageError, whose text starts with `what`, for anything but Ctrl-C."""
     try:
         return in_time(call)

@@ -14,7 +14,7 @@ TURN = 1_000
 """Tokens of the budget for each of the N + M = 31 turns."""
 
 
-def scaled(given: int | None, papers: int, budget: Budget, least: int = 1) -> int:
+def scale_turns(given: int | None, papers: int, budget: Budget, least: int = 1) -> int:
     """A count of turns: the given one, else the paper's, times the budget over 31,000 tokens.
 
     At least `least`, and never more than the paper's.

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError, UsageError
-from thimble.agent.messages import LONGEST, Message, differences, pending
+from thimble.agent.messages import LONGEST, Message, differences, pending_turn
 from thimble.agent.protocols import Embedder
 from thimble.agent.turns import question
 from thimble.corpus.markdown import shorten
-from thimble.corpus.words import STOPWORDS, content_words, stem, words
+from thimble.corpus.words import STOPWORDS, content_words, split_words, stem
 from thimble.strategies.masks import Masks
 from thimble.strategies.observation_masking import ObservationMasking
 from thimble.strategies.parameter import parameter
@@ -86,7 +86,7 @@ class Retrieval(Stateful):
         hidden = [one for one in messages if one.role == "tool" and shown.get(one.id) is not one]
         size = budget.size(view)
         room = min(self.share * budget.limit, budget.limit - size, budget.size(messages) - size)
-        if not hidden or room <= 0 or pending(messages):
+        if not hidden or room <= 0 or pending_turn(messages):
             return view
         whole = view
         self._index.read(hidden)
@@ -116,8 +116,8 @@ class Retrieval(Stateful):
         near: Sequence[float] = ()
         if self.by == "meaning" and self.embedder:
             texts = [passage.text for passage in self._index.passages]
-            near = self._vectors.near(query(messages), texts, question(messages), self.embedder)
-        return ranked(self._index, need(messages), near)
+            near = self._vectors.near(turn_query(messages), texts, question(messages), self.embedder)
+        return rank_passages(self._index, stem_query(messages), near)
 
     def _choices(self, ranking: Sequence[ResultPassage], view: Sequence[Message]) -> Iterator[list[ResultPassage]]:
         """The best passage, the two best and so on, without passages already in the view."""
@@ -143,12 +143,12 @@ class ResultPassage:
 
 
 @lru_cache(maxsize=8192)
-def cut(result: Message) -> tuple[ResultPassage, ...]:
+def split_result(result: Message) -> tuple[ResultPassage, ...]:
     """The passages of a result, cut and counted once; none if it is too long."""
     if len(result.content) > LONGEST:
         return ()
     texts = [match[0].rstrip() for match in PASSAGE_TEXT.finditer(result.content)]
-    counts = [Counter(_stem(word) for word in words(text) if word not in STOPWORDS) for text in texts]
+    counts = [Counter(_stem(word) for word in split_words(text) if word not in STOPWORDS) for text in texts]
     return tuple(ResultPassage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
 
 
@@ -169,7 +169,7 @@ class PassageIndex:
         before, self.results = self.results, ()  # until all are read: Ctrl-C may come
         if not before or next(differences(before, results), len(results)) < len(before):
             self.passages, self.places, before = [], {}, ()
-        for passage in chain.from_iterable(map(cut, results[len(before) :])):
+        for passage in chain.from_iterable(map(split_result, results[len(before) :])):
             for word in passage.counts:
                 self.places.setdefault(word, []).append(len(self.passages))
             self.passages.append(passage)
@@ -207,7 +207,7 @@ class Vectors:
 _stem = lru_cache(maxsize=65_536)(stem)
 
 
-def query(messages: Sequence[Message]) -> str:
+def turn_query(messages: Sequence[Message]) -> str:
     """The query of this turn: the question, and the assistant's newest words and calls since."""
     asked = question(messages)
     since = next(((m for m in reversed(messages) if m is asked or m.role == "assistant")), None)
@@ -215,12 +215,12 @@ def query(messages: Sequence[Message]) -> str:
     return f"{asked.content if asked else ''} {said}"
 
 
-def need(messages: Sequence[Message]) -> list[str]:
+def stem_query(messages: Sequence[Message]) -> list[str]:
     """The query of this turn, as stems."""
-    return list(dict.fromkeys(map(_stem, content_words(query(messages)))))
+    return list(dict.fromkeys(map(_stem, content_words(turn_query(messages)))))
 
 
-def ranked(index: PassageIndex, wanted: Sequence[str], near: Sequence[float] = ()) -> list[ResultPassage]:
+def rank_passages(index: PassageIndex, wanted: Sequence[str], near: Sequence[float] = ()) -> list[ResultPassage]:
     """The passages that fit the query, best first, down to half the score of the best.
 
     By words, those that share two telling words with it, scored by BM25. With the cosines of `near`, also those that

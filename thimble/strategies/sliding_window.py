@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, blocks
 from thimble.agent.turns import pinned
-from thimble.strategies.making_room import aged
-from thimble.strategies.newest import newest, since
+from thimble.strategies.making_room import window_reason
+from thimble.strategies.newest import keep_since, newest_turns_start
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 
@@ -42,15 +42,15 @@ class SlidingWindow(Stateful):
         pins = [message.id for message in pinned(messages)]
         stays = {*pins, *self.memory.kept}
         if self.window is not None:
-            return since(messages, newest(messages, self.window, answers=True), stays)
+            return keep_since(messages, newest_turns_start(messages, self.window, answers=True), stays)
         budget = replace(budget, limit=min(self.room or budget.limit, budget.limit))
         start = next((at for at, message in enumerate(messages) if message.id == self.memory.first), 0)
-        view = since(messages, start, stays)
+        view = keep_since(messages, start, stays)
         return self._slide(view, budget, pins) if budget.over(view) else view
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""
-        return self.memory.why if self.window is None else aged(self.window)
+        return self.memory.why if self.window is None else window_reason(self.window)
 
     def _slide(self, view: Sequence[Message], budget: Budget, stays: Sequence[str]) -> list[Message]:
         """Move the start forward. Messages pinned now stay until the next slide, however the question changes."""
@@ -64,4 +64,4 @@ class SlidingWindow(Stateful):
         if start:
             why = f"the view was {whole:,} of {budget.limit:,} tokens: slid down to {self.target:.0%} of it"
             self.memory = WindowState(view[start].id, stays, why)
-        return since(view, start, stays)
+        return keep_since(view, start, stays)

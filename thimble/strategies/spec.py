@@ -18,11 +18,11 @@ from typing import Any
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
-from thimble.plugins import called, plugins
-from thimble.strategies.own import own
+from thimble.plugins import plugin_label, plugins
+from thimble.strategies.own import load_own_strategy
 from thimble.strategies.paper_names import in_our_names
 from thimble.strategies.parameter import parameters
-from thimble.strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, kind_of, unknown
+from thimble.strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, kind_of, unknown_strategy_error
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
 PAPER = "paper"
@@ -90,7 +90,7 @@ def _part(piece: str, start: int = 0) -> Part:
     return Part(Kind.UNKNOWN, name, "", rest, start)
 
 
-def parse(spec: str, side: SideModel) -> Strategy:
+def make_strategy(spec: str, side: SideModel) -> Strategy:
     """The strategy that a SPEC names, with fresh state. `side` is the model that it may ask, with the embedder.
 
     Raises:
@@ -106,19 +106,19 @@ def parse(spec: str, side: SideModel) -> Strategy:
 def _strategy(part: Part, side: SideModel) -> Strategy:
     if part.is_code:
         short = f"{part.name}:{part.member}" if part.member else part.name
-        return own(short, part.name, part.member, lambda kind: _build(short, kind, part.settings, side))
+        return load_own_strategy(short, part.name, part.member, lambda kind: _build(short, kind, part.settings, side))
     if part.kind is Kind.INSTALLED:
         kind_of(part.name)  # says what is wrong with the package, if it cannot be used
         plugin = plugins("strategies")[part.name]
         make = partial(_build, part.name, settings=part.settings, side=side)
-        return own(called(plugin), plugin.module, plugin.attr, make)
+        return load_own_strategy(plugin_label(plugin), plugin.module, plugin.attr, make)
     if part.kind is Kind.OURS:
         return _build(part.name, STRATEGIES[part.name], part.settings, side)
     first, *more = part.name.split() or [""]
     if first in STRATEGIES and more:
         what = f"there is no strategy {part.name!r}"
         raise UsageError(what, f"write parameters as {first}:key=value,key=value")
-    raise unknown(part.name)
+    raise unknown_strategy_error(part.name)
 
 
 def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:

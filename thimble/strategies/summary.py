@@ -16,7 +16,7 @@ from itertools import count
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, ModelError
 from thimble.agent.fit import fit
-from thimble.agent.messages import Message, blocks, pending, turns
+from thimble.agent.messages import Message, blocks, pending_turn, turns
 from thimble.agent.prompts import CANNOT, SUMMARY_TAG
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
@@ -50,7 +50,7 @@ REFUSAL = re.compile(rf"\W*(?:\w+\W+){{0,4}}{CANNOT}")
 """The start of an answer that declines."""
 
 
-def names(text: str) -> set[str]:
+def find_names(text: str) -> set[str]:
     """The numbers, names, paths and sources in a text."""
     return {found[0].rstrip(".,/:-") for found in NAME.finditer(text)}
 
@@ -59,11 +59,11 @@ def is_founded(summary: str, replaced: Sequence[str]) -> bool:
     """Whether a summary shares a name with the texts that it replaces, if they have names, and does not decline."""
     if REFUSAL.match(summary):
         return False
-    said = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in names(summary)]
-    return any(name.search(text) for name in said for text in replaced) or not any(map(names, replaced))
+    said = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in find_names(summary)]
+    return any(name.search(text) for name in said for text in replaced) or not any(map(find_names, replaced))
 
 
-def wished(words: str) -> str:
+def extra_section(words: str) -> str:
     """A section for the user's wish; "" without a wish."""
     return f"\n- Kept at the user's wish, before anything else: {words}" if words else ""
 
@@ -246,10 +246,10 @@ def _readable(
 def before_newest(tail: int, turns: Sequence[range], messages: Sequence[Message]) -> int:
     """The index at which the newest `tail` of these turns start; for 0 the end, before calls that wait for results."""
     kept = turns[max(0, len(turns) - tail) :]
-    return kept[0].start if kept else len(messages) - len(pending(messages))
+    return kept[0].start if kept else len(messages) - len(pending_turn(messages))
 
 
-def newest(messages: Sequence[Message], least: int, room: float, budget: Budget) -> int:
+def newest_that_fit(messages: Sequence[Message], least: int, room: float, budget: Budget) -> int:
     """The index from which the newest turns, with the messages between them, take at most `room` tokens.
 
     At least `least` turns, if the history has them.

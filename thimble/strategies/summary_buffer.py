@@ -10,7 +10,7 @@ from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
-from thimble.strategies.summary import Folded, Folding, newest
+from thimble.strategies.summary import Folded, Folding, newest_that_fit
 
 
 @dataclass
@@ -33,7 +33,7 @@ class SummaryBuffer(Stateful):
         folding = Folding(self.model, self.words, self.memory)
         size = budget.size(folding.view(messages))
         if size > budget.limit:
-            start = newest(messages, self.buffer, self.target * budget.limit, budget)
+            start = newest_that_fit(messages, self.buffer, self.target * budget.limit, budget)
             why = f"the view was {size:,} of {budget.limit:,} tokens: folded down to {self.target:.0%}"
             folding.fold(messages, start, budget, why)
         return folding.view(messages)

@@ -11,7 +11,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Stage, Strategy
-from thimble.plugins import broken, load, plugins
+from thimble.plugins import load_plugin, plugin_error, plugins
 from thimble.strategies.comem import Comem
 from thimble.strategies.compaction import Compaction
 from thimble.strategies.compress import Compress
@@ -135,13 +135,13 @@ class Pipeline(Strategy):
         return part.why(message) if part else ""
 
 
-def unknown(name: str) -> UsageError:
+def unknown_strategy_error(name: str) -> UsageError:
     """The error for an unknown strategy, with the nearest name."""
     what = f"there is no strategy {name!r}" if name else "the name of a strategy is missing"
-    return UsageError(what, did_you_mean(name, names(), f"known: {', '.join(names())}; or ./file.py"))
+    return UsageError(what, did_you_mean(name, strategy_names(), f"known: {', '.join(strategy_names())}; or ./file.py"))
 
 
-def names() -> list[str]:
+def strategy_names() -> list[str]:
     """The names of all strategies: the built-in ones, then those of installed packages."""
     return list(dict.fromkeys([*STRATEGIES, *plugins("strategies")]))
 
@@ -155,10 +155,10 @@ def kind_of(name: str) -> Any:
     if name in STRATEGIES:
         return STRATEGIES[name]
     if name not in plugins("strategies"):
-        raise unknown(name)
-    kind = load(plugin := plugins("strategies")[name])
+        raise unknown_strategy_error(name)
+    kind = load_plugin(plugin := plugins("strategies")[name])
     if not callable(getattr(kind, "prepare", None)):
-        raise broken(plugin, TypeError("it has no prepare()"))
+        raise plugin_error(plugin, TypeError("it has no prepare()"))
     return kind if isinstance(kind, type | ModuleType) else type(kind)
 
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 
 from thimble.agent.budget import Budget, Prices
 from thimble.agent.errors import BudgetError
-from thimble.agent.messages import Message, blocks, common_prefix, last_turn, pending
+from thimble.agent.messages import Message, blocks, common_prefix, last_turn, pending_turn
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
-from thimble.strategies.making_room import aged, offers
+from thimble.strategies.making_room import list_offers, window_reason
 from thimble.strategies.masks import Masks, mask, with_masks
-from thimble.strategies.newest import acts
+from thimble.strategies.newest import find_turns
 from thimble.strategies.observation_masking import ObservationMasking
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
-from thimble.strategies.summary import Folded, Folding, Piece, newest, summary_message
+from thimble.strategies.summary import Folded, Folding, Piece, newest_that_fit, summary_message
 
 CREDIT = 0.05
 """The extra cost allowed to a run, as a share of the cost of sending everything so far."""
@@ -151,7 +151,7 @@ class Thrifty(Stateful):
         start = self._start(view)
         rent = replace(self.memory.rent)
 
-        old = {message.id for message, _ in offers(view[:start], mask, budget)}
+        old = {message.id for message, _ in list_offers(view[:start], mask, budget)}
         masks = _edit(view, with_masks(view, dict.fromkeys(old, "")), budget)
         rent.masks += prices.cached * masks.saved
         price = stand.price(masks)
@@ -168,7 +168,7 @@ class Thrifty(Stateful):
         self.memory.rent = replace(rent, masks=0.0) if pays else rent
         if pays:
             paid = f"the rent of {rent.masks:,.0f} had reached the price of the edit, {price:,.0f}"
-            why = f"{aged(self.window)}, and {paid}"
+            why = f"{window_reason(self.window)}, and {paid}"
             self.memory.saved -= price
             self.memory.masked.update((message.id, why) for message in view if message.id in old)
 
@@ -194,7 +194,7 @@ class Thrifty(Stateful):
             self.memory.saved -= price
             self.memory.masked = masking.memory.masked
             return
-        start = newest(view, 1, self.target * budget.limit / 2, budget)
+        start = newest_that_fit(view, 1, self.target * budget.limit / 2, budget)
         upto = next((at for at, message in enumerate(messages) if message.id == view[start].id), 0)
         offer = self._offer(messages, upto, stand)
         enough = offer and offer.edit.saved >= max(goal, offer.call(offer.written))
@@ -262,8 +262,8 @@ class Thrifty(Stateful):
     def _start(self, messages: Sequence[Message]) -> int:
         """The start of the newest turns, which stay whole."""
         if not self.window:
-            return len(messages) - len(pending(messages))
-        starts = acts(messages)
+            return len(messages) - len(pending_turn(messages))
+        starts = find_turns(messages)
         return starts[-self.window] if self.window <= len(starts) else 0
 
     def _cached(self, view: Sequence[Message], budget: Budget) -> int:

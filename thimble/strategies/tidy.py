@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import LONGEST, LOSSLESS, Message, pending
+from thimble.agent.messages import LONGEST, LOSSLESS, Message, pending_turn
 from thimble.strategies.compression import json_table, terminal_text
 from thimble.strategies.state import Stateful
 
@@ -19,13 +19,13 @@ LEAST_RESULT = 200
 
 
 @lru_cache(maxsize=16_384)
-def written(message: Message, form: Form) -> Message:
+def rewrite(message: Message, form: Form) -> Message:
     """A copy in this form, which depends on nothing but the message; the message itself if it has no such form."""
     if form == "text":
         text, went = terminal_text.tidied(message.content)
         what = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in went.items())
         return message.rewritten(f"[left out: {what}]\n{text}", f"without {what}", ref=LOSSLESS) if went else message
-    json = json_table.found(message.content)
+    json = json_table.find_json(message.content)
     if not json or not json.stands_alone:
         return message
     text = json.minified if form == "minified" else json.table or message.content
@@ -43,12 +43,12 @@ def forms_of(message: Message) -> Sequence[Form]:
         or not LEAST_RESULT <= len(message.content or "") <= LONGEST
     ):
         return ()
-    return [form for form in TIDY_FORMS if written(message, form) is not message]
+    return [form for form in TIDY_FORMS if rewrite(message, form) is not message]
 
 
-def smallest(message: Message, budget: Budget) -> Form | None:
+def smallest_form(message: Message, budget: Budget) -> Form | None:
     """The form of a result with the fewest tokens; None if no form saves a tenth."""
-    forms = ((budget.count(written(message, form)), form) for form in forms_of(message))
+    forms = ((budget.count(rewrite(message, form)), form) for form in forms_of(message))
     tokens, form = min(forms, default=(0, None))
     return form if tokens <= 0.9 * budget.count(message) else None
 
@@ -78,7 +78,7 @@ class Tidy(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with each result in its smallest form; see the class. A result keeps its form."""
         forms = self.memory.forms
-        for message in messages[: len(messages) - len(pending(messages))]:
-            if message.role == "tool" and message.id not in forms and (form := smallest(message, budget)):
+        for message in messages[: len(messages) - len(pending_turn(messages))]:
+            if message.role == "tool" and message.id not in forms and (form := smallest_form(message, budget)):
                 forms[message.id] = form
-        return [written(message, forms[message.id]) if message.id in forms else message for message in messages]
+        return [rewrite(message, forms[message.id]) if message.id in forms else message for message in messages]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import Message, pending
+from thimble.agent.messages import Message, pending_turn
 from thimble.agent.protocols import Strategy
 from thimble.strategies.notes import FAILED
 from thimble.strategies.parameter import parameter
@@ -37,7 +37,7 @@ class Todo(Strategy):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history, followed by the list; see the class."""
         steps = _newest_list(messages)
-        if not steps or pending(messages) or all(DONE_STEP in line.lower() for line in steps.splitlines()):
+        if not steps or pending_turn(messages) or all(DONE_STEP in line.lower() for line in steps.splitlines()):
             return [*messages]
         said = recital(
             f"todo-after-{messages[-1].id}", f"{STEPS_HEADER}\n{steps}", "the list of steps, of which one is open"

@@ -9,7 +9,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, blocks
 from thimble.agent.protocols import Strategy
 from thimble.agent.turns import pinned
-from thimble.strategies.newest import since
+from thimble.strategies.newest import keep_since
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Truncate(Strategy):
         self._rule = (
             f"older than the newest messages that {budget.limit:,} tokens hold, which are {len(messages) - start}"
         )
-        return since(messages, start, stays)
+        return keep_since(messages, start, stays)
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.errors import ToolError, UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Embedder, Tool
-from thimble.plugins import broken, called, load, plugins
+from thimble.plugins import load_plugin, plugin_error, plugin_label, plugins
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -80,7 +80,7 @@ def installed(built_in: Container[str]) -> tuple[dict[str, Tool], list[str]]:
             problems.append(f"The tool {error.what}.")
             continue
         if made.name in built_in:
-            problems.append(f"The tool {called(plugin)} is not used: a built-in tool has this name.")
+            problems.append(f"The tool {plugin_label(plugin)} is not used: a built-in tool has this name.")
         else:
             tools[made.name] = made
     return tools, problems
@@ -89,9 +89,9 @@ def installed(built_in: Container[str]) -> tuple[dict[str, Tool], list[str]]:
 def _tool(plugin: EntryPoint) -> Tool:
     from thimble.tools.schema import tool
 
-    function = load(plugin)
+    function = load_plugin(plugin)
     if not callable(function):
-        raise broken(plugin, TypeError("it is not a function"))
+        raise plugin_error(plugin, TypeError("it is not a function"))
 
     @wraps(function)
     def guarded(**arguments: Any) -> str:
@@ -100,11 +100,11 @@ def _tool(plugin: EntryPoint) -> Tool:
         except ToolError:
             raise
         except Exception as error:
-            raise ToolError(f"{called(plugin)} failed: {type(error).__name__}: {error}") from error
+            raise ToolError(f"{plugin_label(plugin)} failed: {type(error).__name__}: {error}") from error
 
     try:
         made = tool(guarded)
         _ = made.schema  # reads its types
     except Exception as error:
-        raise broken(plugin, error) from error
+        raise plugin_error(plugin, error) from error
     return made

@@ -24,7 +24,7 @@ from thimble.corpus.ranking import QUERY
 from thimble.corpus.search import Hit, Search
 from thimble.corpus.words import content_words, slugify
 from thimble.tools.schema import tool
-from thimble.tools.wording import PAGE_CHARACTERS, call, counted, pieces, quoted
+from thimble.tools.wording import PAGE_CHARACTERS, count_noun, format_call, quote, split_pages
 
 LISTED_ARTICLES = 20
 FEW_ARTICLES = 3
@@ -54,16 +54,16 @@ class ArticleTools:
         """
         asked = bool(topic.strip())
         articles = self.about(topic) if asked else self._library.articles
-        about = f" about {quoted(topic)}" if asked else ""
+        about = f" about {quote(topic)}" if asked else ""
         if not articles:
             return f"No articles{about}.\nKnown tags: {', '.join(self._library.tags) or 'none'}"
         pages = -(-len(articles) // LISTED_ARTICLES)
         _check_page(page, pages)
         first = (page - 1) * LISTED_ARTICLES
         shown = enumerate(articles[first : first + LISTED_ARTICLES], first + 1)
-        lines = [counted(len(articles), "article") + about, *(_entry(*numbered) for numbered in shown)]
+        lines = [count_noun(len(articles), "article") + about, *(_entry(*numbered) for numbered in shown)]
         if page < pages:
-            more = call("list_articles", topic=shorten(topic, 80), page=page + 1)
+            more = format_call("list_articles", topic=shorten(topic, 80), page=page + 1)
             lines.append(PAGE_REST.written(place=PART.written(page=page, pages=pages), call=more, what="more"))
         return "\n".join(lines)
 
@@ -81,12 +81,12 @@ class ArticleTools:
         hits = search.find(query, max(1, min(limit, 20)), earlier)
         notes = [f"[only the first {QUERY:,} characters of the query were searched]"] if len(query) > QUERY else []
         if not hits or hits[0].score < search.enough:
-            lines = [f"No results for {quoted(query)}."]
+            lines = [f"No results for {quote(query)}."]
             if near := _articles(hits)[:FEW_ARTICLES]:
                 names = (NEAR_ARTICLE.written(slug=article.slug, title=article.title) for article in near)
                 lines += ["Nearest articles:", *names]
             return "\n".join([*lines, *notes])
-        lines = [f"{counted(len(hits), 'result')} for {quoted(query)}"]
+        lines = [f"{count_noun(len(hits), 'result')} for {quote(query)}"]
         for number, hit in enumerate(hits, 1):
             article = hit.article
             of = {"slug": article.slug, "title": article.title, "section": shorten(hit.section.title, 100)}
@@ -109,12 +109,12 @@ class ArticleTools:
         part = PART.written(page=page, pages=len(pages))
         named = shorten(chosen[0].title, 100) if section.strip() else ""
         place = part if not named else f"section: {named}" + f" · {part}" * (len(pages) > 1)
-        length = counted(sum(part.words for part in chosen), "word")
+        length = count_noun(sum(part.words for part in chosen), "word")
         facts = ARTICLE.written(slug=article.slug, place=place, length=length)
         head = [f"# {article.title}", facts, *([] if named else [_contents(article)])]
         text = "\n".join(head) + f"\n\n{pages[page - 1]}"
         if page < len(pages):
-            rest = call("read_article", slug=article.slug, section=named, page=page + 1)
+            rest = format_call("read_article", slug=article.slug, section=named, page=page + 1)
             text += f"\n\n{PAGE_REST.written(place=part, call=rest, what='the rest')}"
         return text
 
@@ -135,12 +135,12 @@ class ArticleTools:
         try:
             return self._library.find(slug)
         except UsageError as error:
-            raise ToolError(f"{error.what}. {call('list_articles')} shows every slug.") from error
+            raise ToolError(f"{error.what}. {format_call('list_articles')} shows every slug.") from error
 
 
 def _entry(number: int, article: Article) -> str:
     tags = f"; tags: {', '.join(article.tags)}" if article.tags else ""
-    facts = shorten(f"{counted(article.words, 'word')}{tags}", 200)
+    facts = shorten(f"{count_noun(article.words, 'word')}{tags}", 200)
     line = LISTED_ARTICLE.written(number=number, slug=article.slug, title=article.title, facts=facts)
     return f"{line}\n{BELOW}{shorten(article.summary, 300)}"
 
@@ -165,7 +165,7 @@ def _sections(article: Article, wanted: str) -> list[Section]:
         found = [part for part in article.sections if fits(_folded(part.title), title)]
         if found and (len(found) == 1 or fits is str.__eq__):
             return found
-    raise ToolError(f"{article.slug} has no one section {quoted(wanted)}; {_contents(article)}")
+    raise ToolError(f"{article.slug} has no one section {quote(wanted)}; {_contents(article)}")
 
 
 def _folded(title: str) -> str:
@@ -180,7 +180,7 @@ def paged(texts: list[str]) -> list[str]:
     """The texts as pages of at most `PAGE_CHARACTERS`, cut between paragraphs if possible."""
     pages = [""]
     for paragraph in (part for text in texts for part in paragraphs(text)):
-        for piece in pieces(paragraph):
+        for piece in split_pages(paragraph):
             joined = f"{pages[-1]}\n\n{piece}" if pages[-1] else piece
             if len(joined) <= PAGE_CHARACTERS:
                 pages[-1] = joined

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from thimble.agent.errors import ToolError
 from thimble.corpus.markdown import shorten
-from thimble.corpus.safe_open import OpenedFile, opened, read_opened, walk
+from thimble.corpus.safe_open import OpenedFile, open_below, read_opened, walk
 
 READ_BYTES = 5_000_000
 FOLDER_FILES = 20_000
@@ -91,7 +91,7 @@ class Folder:
         if not self._root.is_dir():
             raise ToolError(f"there are no files to read: the folder {self._root.name!r} does not exist")
         try:
-            with opened(self._root, parts, _refuse) as found:
+            with open_below(self._root, parts, _refuse) as found:
                 yield found
         except FileNotFoundError:
             raise
@@ -116,7 +116,7 @@ class Folder:
 
     def _leads_to_file(self, parts: tuple[str, ...]) -> bool:
         try:
-            with opened(self._root, parts, _refuse) as found:
+            with open_below(self._root, parts, _refuse) as found:
                 return not found.is_folder
         except OSError:
             return False

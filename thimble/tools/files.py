@@ -17,10 +17,10 @@ from thimble.corpus.markdown import shorten
 from thimble.corpus.observations import FILE_LINE, FILE_PAGE, FOUND_LINE, LISTED_FILE, LONG_LINE, NEAR_LINE
 from thimble.corpus.ranking import QUERY
 from thimble.tools.confined import FOLDER_FILES, READ_BYTES, Folder
-from thimble.tools.json_lines import document, laid_out
-from thimble.tools.lines import LINE_WORDS, TABLE_FILES, FileLine, distinct, matching, nearest, split
+from thimble.tools.json_lines import laid_out, parse_document
+from thimble.tools.lines import LINE_WORDS, TABLE_FILES, FileLine, distinct, find_lines, find_passages, split_lines
 from thimble.tools.schema import tool
-from thimble.tools.wording import PAGE_CHARACTERS, call, counted, quoted
+from thimble.tools.wording import PAGE_CHARACTERS, count_noun, format_call, quote
 
 LISTED_FILES = 100
 LINES_READ = 80
@@ -54,9 +54,9 @@ class FileTools:
         """
         where = self._folder.find(folder)
         if not where.is_folder:
-            raise ToolError(f"{where.name} is a file: {call('read_file', path=where.name)} reads it")
+            raise ToolError(f"{where.name} is a file: {format_call('read_file', path=where.name)} reads it")
         files, unread = self._folder.files(where.name)
-        total = f"more than {FOLDER_FILES:,} files" if len(files) == FOLDER_FILES else counted(len(files), "file")
+        total = f"more than {FOLDER_FILES:,} files" if len(files) == FOLDER_FILES else count_noun(len(files), "file")
         lines = [total, *map(self._entry, files[:LISTED_FILES])]
         if len(files) > LISTED_FILES:
             below = (name if where.name == "." else name.removeprefix(f"{where.name}/") for name in files)
@@ -75,15 +75,15 @@ class FileTools:
         """
         name, is_folder = self._folder.find(path)
         if is_folder:
-            raise ToolError(f"{name} is a folder: {call('list_files', folder=name)} lists it")
+            raise ToolError(f"{name} is a folder: {format_call('list_files', folder=name)} lists it")
         text = self._folder.text(name)
-        json = document(text)
-        every = json.lines if json else split(text)
+        json = parse_document(text)
+        every = json.lines if json else split_lines(text)
         unit, units = ("entry", "entries") if json else ("line", "lines")
         if not every:
             return f"{name} · empty"
         if not 1 <= start <= len(every):
-            raise ToolError(f"there is no {unit} {start}: {name} has {counted(len(every), unit, units)}")
+            raise ToolError(f"there is no {unit} {start}: {name} has {count_noun(len(every), unit, units)}")
         asked = every[start - 1 : start - 1 + max(1, lines)]
         shown = _fitting(asked) if json else _numbered(asked, start)
         last = start + len(shown) - 1
@@ -91,7 +91,7 @@ class FileTools:
         head = FILE_PAGE.written(path=name, unit=units, first=start, last=last, of=len(every))
         text = f"{head}\n{page}"
         if last < len(every):
-            rest = call("read_file", path=name, start=last + 1, lines="" if lines == LINES_READ else lines)
+            rest = format_call("read_file", path=name, start=last + 1, lines="" if lines == LINES_READ else lines)
             text += f"\n[{units} {last + 1}-{len(every)} left: {rest}]"
         return text
 
@@ -109,14 +109,14 @@ class FileTools:
         files, unread = self._folder.files(where.name) if where.is_folder else ([where.name], 0)
         notes = [*_shortened(query), *_unread_folders(unread)]
         each, again = tee(self._texts(files, notes))
-        found, many = matching(each, phrase, MATCHES)
+        found, many = find_lines(each, phrase, MATCHES)
         texts = dict(again)
-        near, every = ([], True) if found else nearest(tuple(texts.items()), phrase, self._embedder)
+        near, every = ([], True) if found else find_passages(tuple(texts.items()), phrase, self._embedder)
         if not every:
             notes.append("[only the beginning was compared: name a folder or a file to compare the others]")
         if not found and not near:
-            return "\n".join([f"No matches for {quoted(phrase)}.", *notes])
-        head = counted(many, "match", "matches") if found else counted(len(near), "nearest passage")
+            return "\n".join([f"No matches for {quote(phrase)}.", *notes])
+        head = count_noun(many, "match", "matches") if found else count_noun(len(near), "nearest passage")
         near_ones = [
             NEAR_LINE.written(path=line.path, number=line.number, text=line.text, score=f"{line.score:.2f}")
             for line in near
@@ -124,7 +124,7 @@ class FileTools:
         shown = _fitting([*_with_headers(found, texts), *near_ones])
         if found and (many > len(found) or len(shown) < len(found)):
             notes = [f"[the first {min(len(found), len(shown))} of {many:,} shown]", *notes]
-        return "\n".join([f"{head} for {quoted(phrase)}", *shown, *notes])
+        return "\n".join([f"{head} for {quote(phrase)}", *shown, *notes])
 
     def paths(self) -> list[str]:
         """The paths of the files; none if the folder cannot be read."""
@@ -136,19 +136,21 @@ class FileTools:
     def near(self, query: str) -> list[FileLine]:
         """The lines that have all words of a query, with the score 1; else the passages nearest to it."""
         each, again = tee(self._texts(self.paths(), []))
-        found, _ = matching(each, query[:QUERY], MATCHES)
-        return [replace(line, score=1.0) for line in found] or nearest(tuple(again), query, self._embedder)[0]
+        found, _ = find_lines(each, query[:QUERY], MATCHES)
+        return [replace(line, score=1.0) for line in found] or find_passages(tuple(again), query, self._embedder)[0]
 
     def _entry(self, path: str) -> str:
         facts = []
         try:
             size = self._folder.size(path)
-            facts.append(counted(size, "byte") if size < 1024 else f"{size / 1024:,.1f} KB")
+            facts.append(count_noun(size, "byte") if size < 1024 else f"{size / 1024:,.1f} KB")
             if size <= COUNTED_BYTES:
                 text = self._folder.text(path)
-                json = document(text)
+                json = parse_document(text)
                 facts.append(
-                    counted(len(json.lines), "entry", "entries") if json else counted(len(split(text)), "line")
+                    count_noun(len(json.lines), "entry", "entries")
+                    if json
+                    else count_noun(len(split_lines(text)), "line")
                 )
         except ToolError as error:
             facts.append("binary" if "binary" in error.what else "not readable")
@@ -171,11 +173,11 @@ class FileTools:
             except ToolError:
                 unread += 1
         if unread:
-            notes.append(f"[{counted(unread, 'file')} not searched: binary, too large or not readable]")
+            notes.append(f"[{count_noun(unread, 'file')} not searched: binary, too large or not readable]")
 
 
 def _unread_folders(many: int) -> list[str]:
-    return [f"[{counted(many, 'folder')} left out: too deep, too large or not readable]"] if many else []
+    return [f"[{count_noun(many, 'folder')} left out: too deep, too large or not readable]"] if many else []
 
 
 def _shortened(query: str) -> list[str]:
@@ -190,7 +192,7 @@ def _with_headers(lines: Sequence[FileLine], texts: Mapping[str, str]) -> Iterat
     headed: set[str] = set()
     for line in lines:
         if line.path.endswith(TABLE_FILES) and line.path not in headed and line.number > 1:
-            first = FileLine(line.path, 1, split(texts[line.path])[0])
+            first = FileLine(line.path, 1, split_lines(texts[line.path])[0])
             yield FOUND_LINE.written(path=line.path, number=1, text=_excerpt(first))
         headed.add(line.path)
         yield FOUND_LINE.written(path=line.path, number=line.number, text=_excerpt(line))

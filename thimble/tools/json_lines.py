@@ -37,10 +37,10 @@ class JsonDocument:
 
 
 @lru_cache(maxsize=4)
-def document(text: str) -> JsonDocument | None:
+def parse_document(text: str) -> JsonDocument | None:
     """The JSON document in a text; None without entries, with over `JSON_ENTRIES`, or beyond `agent.foreign`."""
     try:
-        value = foreign.read(text) if text.lstrip()[:1] in CLOSING_SIGNS else None
+        value = foreign.parse_json(text) if text.lstrip()[:1] in CLOSING_SIGNS else None
     except ValueError:
         return None
     entries = [*islice(_entries(value, "", ()), JSON_ENTRIES + 1)] if value else []
@@ -57,7 +57,7 @@ def document(text: str) -> JsonDocument | None:
 
 def laid_out(text: str) -> str:
     """The text, with one entry per line if it is a JSON document."""
-    found = document(text)
+    found = parse_document(text)
     return "\n".join(found.lines) if found else text
 
 

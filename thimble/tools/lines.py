@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from thimble.agent.errors import ModelError
 from thimble.agent.protocols import Embedder
 from thimble.corpus.index import TABLE, Index, insert
-from thimble.corpus.passages import COLUMN, SENTENCE_CHARACTERS, passages, prose, record
+from thimble.corpus.passages import COLUMN, SENTENCE_CHARACTERS, is_prose, passages, record
 from thimble.corpus.ranking import Ranking
 from thimble.corpus.words import TERMINAL_STYLE, spelled_dates
 
@@ -43,7 +43,7 @@ class FileLine:
     score: float = 0.0
 
 
-def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[list[FileLine], int]:
+def find_lines(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[list[FileLine], int]:
     """The lines that contain a phrase, else those that contain all of its words, ignoring case.
 
     Returns the first `most` of them, and their number. Only the first `LINE_WORDS` different words count.
@@ -55,7 +55,7 @@ def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[
         folded = text.casefold()
         if not all(word in folded for word in words):
             continue
-        for number, (line, low) in enumerate(zip(split(text), split(folded), strict=True), 1):
+        for number, (line, low) in enumerate(zip(split_lines(text), split_lines(folded), strict=True), 1):
             if all(word in low for word in words):
                 at = low.find(phrase)
                 many[at >= 0] += 1
@@ -65,7 +65,7 @@ def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[
     return first[whole], many[whole]
 
 
-def split(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """The lines of a text, without an empty one for a newline at its end."""
     return text.removesuffix("\n").split("\n") if text else []
 
@@ -80,7 +80,7 @@ Texts = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=2)
-def indexed(texts: Texts) -> Index:
+def index_texts(texts: Texts) -> Index:
     """An index of files; the same files are indexed once in a process.
 
     A passage of prose is found by its words, its headings and the name of its file; a line of any other file by its
@@ -101,11 +101,11 @@ def indexed(texts: Texts) -> Index:
 def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
     """Heading, line and words of each passage or line of a file."""
     text = TERMINAL_STYLE.sub("", text)
-    if prose(path, text):
+    if is_prose(path, text):
         yield from ((passage.heading, passage.line, passage.text) for passage in passages(text))
         return
     columns, above = list[str](), ""
-    for number, line in enumerate(split(text), 1):
+    for number, line in enumerate(split_lines(text), 1):
         if path.endswith(TABLE_FILES):
             cells = _cells(line)
             if columns and cells:
@@ -128,14 +128,14 @@ def _cells(line: str) -> list[str]:
         return [line]
 
 
-def nearest(texts: Texts, query: str, embedder: Embedder | None) -> tuple[list[FileLine], bool]:
+def find_passages(texts: Texts, query: str, embedder: Embedder | None) -> tuple[list[FileLine], bool]:
     """The passages nearest to a query, the best first, none if nothing is near; and whether all were compared.
 
     Words alone count if the server of the embeddings fails. At most `COMPARED` passages are compared, of the first
     `COMPARED_CHARACTERS` of the files.
     """
     first = tuple(_first(texts))
-    index, found = indexed(first), list[FileLine]()
+    index, found = index_texts(first), list[FileLine]()
     every = first == texts and len(index.rows) < COMPARED
     try:
         ranking = Ranking(index, query, embedder=embedder)

@@ -6,10 +6,10 @@ from thimble.agent.errors import ToolError
 from thimble.agent.protocols import Tool
 from thimble.corpus.markdown import shorten
 from thimble.corpus.observations import BELOW, NOTE_LINE, SAVED_NOTE
-from thimble.corpus.words import content_words, stem, stems
+from thimble.corpus.words import content_words, stem, stem_words
 from thimble.tools.notebook import Notebook
 from thimble.tools.schema import tool
-from thimble.tools.wording import counted, quoted
+from thimble.tools.wording import count_noun, quote
 
 TEXT_LIMIT = 4_000
 
@@ -55,12 +55,12 @@ class NoteTools:
             return "No notes yet."
         wanted = {stem(word) for word in content_words(query)}
         numbered = enumerate(self._notes.kept, 1)
-        found = [(number, note) for number, note in numbered if wanted <= stems(f"{note.title} {note.text}")]
+        found = [(number, note) for number, note in numbered if wanted <= stem_words(f"{note.title} {note.text}")]
         if not found:
             titles = "; ".join(f"{number}. {note.title}" for number, note in enumerate(self._notes.kept, 1))
-            return f"No notes with {quoted(query)}.\nTitles: {titles}"
+            return f"No notes with {quote(query)}.\nTitles: {titles}"
         lines = [
             NOTE_LINE.written(number=number, title=note.title, text=note.text.replace("\n", f"\n{BELOW}"))
             for number, note in found
         ]
-        return "\n".join([counted(len(found), "note"), *lines])
+        return "\n".join([count_noun(len(found), "note"), *lines])

@@ -9,7 +9,7 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Tool
 from thimble.corpus.observations import PAGE_REST, PART, RECALLED
 from thimble.tools.schema import tool
-from thimble.tools.wording import call, counted, pieces, quoted
+from thimble.tools.wording import count_noun, format_call, quote, split_pages
 
 
 def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
@@ -23,15 +23,15 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
             page: A long result has several.
         """
         message = _find(history(), id)
-        pages = list(pieces(message.content))
+        pages = list(split_pages(message.content))
         if not 1 <= page <= len(pages):
-            raise ToolError(f"there is no page {page}: {message.id} has {counted(len(pages), 'page')}")
+            raise ToolError(f"there is no page {page}: {message.id} has {count_noun(len(pages), 'page')}")
         place = PART.written(page=page, pages=len(pages))
         of = f"result of {message.name}" if message.role == "tool" else f"words of the {message.role}"
         text = f"{RECALLED.written(id=message.id, of=of, place=place)}\n\n{pages[page - 1]}"
         if page < len(pages):
             text += "\n" + PAGE_REST.written(
-                place=place, call=call("recall", id=message.id, page=page + 1), what="the next"
+                place=place, call=format_call("recall", id=message.id, page=page + 1), what="the next"
             )
         return text
 
@@ -47,4 +47,4 @@ def _find(history: Sequence[Message], wanted: str) -> Message:
         return message
     results = [f"{one.id} ({one.name})" for one in history if one.role == "tool" and one.name != "recall"]
     there_are = f"Results to recall: {', '.join(results)}" if results else "There is no result yet to recall"
-    raise ToolError(f"there is no message {quoted(wanted)}. {there_are}")
+    raise ToolError(f"there is no message {quote(wanted)}. {there_are}")

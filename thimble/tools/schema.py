@@ -82,9 +82,9 @@ class FunctionTool:
     def run(self, arguments: Mapping[str, Any]) -> str:
         """Run the tool and return its observation. Raises ToolError, cut to a limit too, also for wrong arguments."""
         try:
-            return cut(self._function(**self._values(arguments)), self._limit)
+            return cut_to_limit(self._function(**self._values(arguments)), self._limit)
         except ToolError as error:
-            raise ToolError(cut(error.what, ERROR_LIMIT)) from error
+            raise ToolError(cut_to_limit(error.what, ERROR_LIMIT)) from error
 
     def _values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments in their types. Raises ToolError if one is missing, unknown or of another type."""
@@ -140,7 +140,7 @@ class FunctionTool:
             return adapter.validate_python(given.strip())
 
 
-def cut(text: str, limit: int) -> str:
+def cut_to_limit(text: str, limit: int) -> str:
     """The text, cut to at most `limit` characters, at the end of a line if possible, with a note of the cut."""
     text = _whole(text)
     if len(text) <= limit:

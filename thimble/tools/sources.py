@@ -13,12 +13,12 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Embedder, Tool
 from thimble.corpus.library import Library
 from thimble.corpus.observations import CITED_LINE, NO_RESULTS, NOTHING_FITS, PAGE_REST, SECTIONS_LINE
-from thimble.corpus.question_form import leans
+from thimble.corpus.question_form import needs_context
 from thimble.corpus.search import Search
 from thimble.tools.articles import ArticleTools
 from thimble.tools.files import FileTools
 from thimble.tools.schema import tool
-from thimble.tools.wording import counted, quoted
+from thimble.tools.wording import count_noun, quote
 
 PIECES, SHARE, OF_FILE = 3, 0.45, 0.8
 """The most pieces of a result; their least score, as a share of the best; the weight of the score of a file's line."""
@@ -63,7 +63,7 @@ class SourceTools:
             query: The whole question, with every name in it.
         """
         asked = [message.content for message in self._history() if message.role == "user"]
-        earlier = asked[-2] if len(asked) > 1 and leans(query) else ""
+        earlier = asked[-2] if len(asked) > 1 and needs_context(query) else ""
         found = [
             (hit.score, CITED_LINE.written(source=hit.article.slug, text=f"{hit.section.title}: {hit.text}"))
             for hit in self._search.find(query, PIECES, earlier)
@@ -73,11 +73,11 @@ class SourceTools:
             for line in self._files.near(query)[:PIECES]
         ]
         if not found:
-            return NO_RESULTS.written(query=quoted(query))
+            return NO_RESULTS.written(query=quote(query))
         found.sort(key=lambda each: -each[0])
         best = found[0][0]
         if best < self._search.enough:
-            return f"{NOTHING_FITS.written(query=quoted(query))}\n{found[0][1]}"
+            return f"{NOTHING_FITS.written(query=quote(query))}\n{found[0][1]}"
         shown = [text for score, text in found if score >= SHARE * best][:PIECES]
         return "\n".join(reversed(shown))  # the best at the end, where a small model reads best
 
@@ -91,10 +91,10 @@ class SourceTools:
         articles = self._articles.about(topic, NEAR) if topic else self._library.articles
         paths = [] if topic else self._files.paths()
         if not (articles or paths):
-            return NO_RESULTS.written(query=quoted(topic))
+            return NO_RESULTS.written(query=quote(topic))
         lines = [f"[{article.slug}] {article.title}" for article in articles] + [f"[{path}]" for path in paths]
-        about = f" about {quoted(topic)}" if topic else ""
-        head = counted(len(articles), "article") + (f", {counted(len(paths), 'file')}" if paths else "") + about
+        about = f" about {quote(topic)}" if topic else ""
+        head = count_noun(len(articles), "article") + (f", {count_noun(len(paths), 'file')}" if paths else "") + about
         more = len(lines) - LISTED
         return "\n".join([head, *lines[:LISTED], *([f"… and {more:,} more"] if more > 0 else ())])
 

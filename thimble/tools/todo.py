@@ -5,7 +5,7 @@ from __future__ import annotations
 from thimble.agent.errors import ToolError
 from thimble.agent.protocols import Tool
 from thimble.tools.schema import tool
-from thimble.tools.wording import counted
+from thimble.tools.wording import count_noun
 
 MOST_STEPS, MOST_LETTERS = 30, 2_000
 DONE = "[x]"
@@ -26,6 +26,6 @@ def todo_tools() -> list[Tool]:
         if len(lines) > MOST_STEPS or len(steps) > MOST_LETTERS:
             raise ToolError(f"a list has at most {MOST_STEPS} steps and {MOST_LETTERS:,} characters")
         left = sum(DONE not in line.lower() for line in lines)
-        return f"Noted {counted(len(lines), 'step')}, {left} to do."
+        return f"Noted {count_noun(len(lines), 'step')}, {left} to do."
 
     return [tool(todo)]

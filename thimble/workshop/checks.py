@@ -17,8 +17,8 @@ from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
 from thimble.agent.turns import pinned
 from thimble.lab.experiment import Row
-from thimble.lab.judge.dialogues import facts_of, shown
-from thimble.lab.judge.measure import score
+from thimble.lab.judge.dialogues import facts_of, shown_facts
+from thimble.lab.judge.measure import contest_score
 from thimble.workshop.trial import PLANTED_VALUE, TrialCall, WorkshopTrial
 
 FOUR_PRICES = (0.0, 0.1, 0.5, 1.0)
@@ -402,8 +402,8 @@ def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
     trials = [each.trial for each in run.all]
     everything, ours = measured(trials, "none"), measured(trials, run.trial.spec)
     theirs = {rival: measured(trials, rival) for rival in rivals}
-    own = score(ours, everything)
-    best, rival = max((score(row, everything), rival) for rival, row in theirs.items())
+    own = contest_score(ours, everything)
+    best, rival = max((contest_score(row, everything), rival) for rival, row in theirs.items())
     if own <= best:
         return Fault(-1, "", (
             f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words "
@@ -425,7 +425,7 @@ def measured(trials: Iterable[WorkshopTrial], spec: str) -> Row:
     for trial in (replace(trial, spec=spec) for trial in trials):
         calls = trial.run()
         facts = facts_of(trial.history, Random(trial.history[-1].content), len(trial.history))
-        kept += shown(facts, ((call.history, call.view) for call in calls))
+        kept += shown_facts(facts, ((call.history, call.view) for call in calls))
         priced = (replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES)
         costs = [*map(add, costs, priced)]
     return {"costs": costs, "kept": sum(kept), "planted": len(kept), "repeats": 0, "again": 0}

@@ -12,8 +12,8 @@ from rich.console import Console
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import console_for, is_plain, say
 from thimble.workshop.exercise_set import OURS, TOML, load_set
-from thimble.workshop.progress import begin, found
-from thimble.workshop.steps import check, hint, judged, reset, show_done, show_list, show_page
+from thimble.workshop.progress import create_workshop, find_workshop
+from thimble.workshop.steps import check_file, hint, judge_file, reset, show_done, show_list, show_page
 
 EXAMPLE = "02-window"
 """The exercise of ours that a new set starts with."""
@@ -21,14 +21,14 @@ EXAMPLE = "02-window"
 
 def init_command(given: Namespace) -> None:
     """Make a workshop."""
-    progress = begin(given.folder, given.set)
+    progress = create_workshop(given.folder, given.set)
     many, where = len(progress.set.exercises), given.folder.resolve()
     say(_console(), f"{many} exercises are in {where}\nGo there, and begin: thimble workshop next")
 
 
 def next_command(given: Namespace) -> None:
     """Show a page."""
-    progress = found(Path.cwd())
+    progress = find_workshop(Path.cwd())
     if given.exercise:
         progress.at = progress.chosen = progress.set.find(given.exercise).name
         progress.save()
@@ -39,41 +39,41 @@ def next_command(given: Namespace) -> None:
 
 def list_command(given: Namespace) -> None:
     """List the exercises."""
-    show_list(found(Path.cwd()), _console())
+    show_list(find_workshop(Path.cwd()), _console())
 
 
 def check_command(given: Namespace) -> bool:
     """Check an exercise, or a set."""
     if Path(TOML).is_file():
         return check_set(Path.cwd(), _console())
-    progress = found(Path.cwd())
+    progress = find_workshop(Path.cwd())
     if given.exercise == "all":
         passed = []
         for exercise in progress.set.exercises:
             progress.at = exercise.name
-            passed.append(check(progress, _console(), line=True))
+            passed.append(check_file(progress, _console(), line=True))
         show_done(progress, _console())
         return all(passed)
     if given.exercise:
         progress.at = progress.set.find(given.exercise).name
-    return check(progress, _console())
+    return check_file(progress, _console())
 
 
 def hint_command(given: Namespace) -> None:
     """Show a hint."""
-    hint(found(Path.cwd()), _console())
+    hint(find_workshop(Path.cwd()), _console())
 
 
 def reset_command(given: Namespace) -> None:
     """Write the starter."""
-    reset(found(Path.cwd()), _console())
+    reset(find_workshop(Path.cwd()), _console())
 
 
 def watch_command(given: Namespace) -> None:
     """Check at every save."""
     from thimble.workshop.watch import watch
 
-    watch(found(Path.cwd()), _console())
+    watch(find_workshop(Path.cwd()), _console())
 
 
 def new_command(given: Namespace) -> None:
@@ -105,7 +105,7 @@ def check_set(folder: Path, out: Console) -> bool:
     wrong = 0
     limits = load_set(folder)
     for exercise in limits.exercises:
-        begun, solved = (judged(exercise, file, limits, out)[0] for file in (exercise.starter, exercise.solution))
+        begun, solved = (judge_file(exercise, file, limits, out)[0] for file in (exercise.starter, exercise.solution))
         faults = [f"the model solution fails: {solved.why}"] * (not solved.passed)
         faults += ["the starter passes already"] * begun.passed
         wrong += len(faults)

@@ -13,7 +13,7 @@ from thimble.agent.view import measure
 from thimble.strategies.own_code import HOW_TO_RETRY
 from thimble.workshop.checks import Fault, TrialRun, named_check
 from thimble.workshop.exercise_set import Exercise
-from thimble.workshop.trial import WordCounter, WorkshopTrial, a_limit, invent, spec_of
+from thimble.workshop.trial import WordCounter, WorkshopTrial, a_limit, invent_history, spec_of
 
 Row = Sequence[str]
 """A message as `/context` shows it: number, role, tokens before, tokens after, fate, first words."""
@@ -60,7 +60,7 @@ def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[Workshop
     least, most = exercise.turns
     for number in range(exercise.histories):
         turns = least + (most - least) * number // max(1, exercise.histories - 1)
-        history = invent(random, turns, exercise.words, exercise.tools)
+        history = invent_history(random, turns, exercise.words, exercise.tools)
         counter = WordCounter(random.randint(3, 6), random.randint(20, 40))
         limit = exercise.limit or a_limit(random, history, counter)
         yield WorkshopTrial(spec, solution, history, limit, lag=exercise.lag, counter=counter)

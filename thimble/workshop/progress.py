@@ -58,7 +58,7 @@ class Progress:
 
     def read_again(self) -> None:
         """Reload the progress, which another command may have changed. Raises UsageError."""
-        now = found(self.folder)
+        now = find_workshop(self.folder)
         self.done, self.hints, self.chosen = now.done, now.hints, now.chosen
 
     def go_on(self) -> None:
@@ -90,7 +90,7 @@ class Progress:
         return kept
 
 
-def begin(folder: Path, exercises_in: Path | None) -> Progress:
+def create_workshop(folder: Path, exercises_in: Path | None) -> Progress:
     """Make a workshop in a folder. Existing files stay.
 
     Raises:
@@ -119,7 +119,7 @@ def workshop_folder(here: Path) -> Path | None:
     return next((folder for folder in (here, *here.parents) if (folder / PROGRESS).is_file()), None)
 
 
-def found(here: Path) -> Progress:
+def find_workshop(here: Path) -> Progress:
     """The workshop that this folder is in, at the exercise of this folder, if any. Raises UsageError."""
     folder = workshop_folder(here)
     if folder is None:

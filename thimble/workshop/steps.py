@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
-from thimble.repl.screen.theme import in_use, is_drawn, moving, say
+from thimble.repl.screen.theme import in_use, is_drawn, say, show_progress
 from thimble.session.jail import Jail
 from thimble.workshop.exercise_set import SOLUTION, Exercise, ExerciseSet
 from thimble.workshop.judge import WorkshopVerdict, judge
@@ -47,7 +47,7 @@ def show_list(progress: Progress, out: Console) -> None:
         say(out, f"{mark} {title.lstrip('# ')} [{one.name}]{in_use(out, one == progress.exercise)}")
 
 
-def check(progress: Progress, out: Console, line: bool = False) -> bool:
+def check_file(progress: Progress, out: Console, line: bool = False) -> bool:
     """Check the participant's file and show the verdict, or only one `line` of it; return whether it passed.
 
     Raises:
@@ -56,7 +56,7 @@ def check(progress: Progress, out: Console, line: bool = False) -> bool:
     exercise, file = progress.exercise, progress.file
     if not file.is_file():
         raise UsageError(f"there is no file {file}", "thimble workshop reset writes the starter there")
-    verdict, printed = judged(exercise, file, progress.set, out)
+    verdict, printed = judge_file(exercise, file, progress.set, out)
     if verdict.passed:
         progress.note_done()
     if verdict.passed and not line:
@@ -66,11 +66,11 @@ def check(progress: Progress, out: Console, line: bool = False) -> bool:
     return verdict.passed
 
 
-def judged(exercise: Exercise, file: Path, limits: ExerciseSet, out: Console) -> tuple[WorkshopVerdict, list[str]]:
+def judge_file(exercise: Exercise, file: Path, limits: ExerciseSet, out: Console) -> tuple[WorkshopVerdict, list[str]]:
     """The verdict on a file, and its printed lines. The file runs in a separate process, with limits."""
     answer = partial(_judged, exercise, Path(file.name))
     with (
-        moving(out, f"checking {exercise.name}, at most {limits.seconds} seconds"),
+        show_progress(out, f"checking {exercise.name}, at most {limits.seconds} seconds"),
         Jail(answer, file.parent, limits.seconds, limits.megabytes) as jail,
     ):
         try:

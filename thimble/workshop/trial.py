@@ -18,7 +18,7 @@ from thimble.agent.protocols import Backend, Delta, Strategy, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.view import measure
 from thimble.session.step_worker import StepWorker
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 TRIAL_PRICES = Prices()
 TRIAL_WORDS = (
@@ -148,7 +148,7 @@ class WorkshopTrial:
 
     def strategy(self, model: SmallModel, worker: StepWorker) -> Strategy:
         """The strategy with fresh state."""
-        return parse(self.spec, SideModel(model, worker=worker))
+        return make_strategy(self.spec, SideModel(model, worker=worker))
 
     def run(self, each: Callable[[Strategy, TrialCall], None] = lambda strategy, call: None) -> list[TrialCall]:
         """Run the strategy at every call and return the calls; `each` is called with the strategy after each of them.
@@ -200,7 +200,7 @@ def histories(messages: Sequence[Message]) -> list[list[Message]]:
     return found
 
 
-def invent(random: Random, turns: int, words: Sequence[int], tools: bool) -> list[Message]:
+def invent_history(random: Random, turns: int, words: Sequence[int], tools: bool) -> list[Message]:
     """A history of `turns` turns, with results of twice `words` (least, most); each result has one value."""
     values = random.sample(range(1_000, 10_000), 400)
     told = [Message("m1", "system", "You are a careful assistant.")]

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import say
-from thimble.session.watched_strategy import saved
+from thimble.session.watched_strategy import file_stamp
 from thimble.workshop.progress import Progress
-from thimble.workshop.steps import check, hint, reset, show_page
+from thimble.workshop.steps import check_file, hint, reset, show_page
 
 WATCH_KEYS = "h hint · n next · r reset · q leave"
 LOOK_SECONDS = 0.2
@@ -29,18 +29,18 @@ def watch(progress: Progress, out: Console) -> None:
     with _single_keys():
         show_page(progress, out)
         progress.at = progress.exercise.name  # stay, until the key
-        seen = saved(progress.file)
+        seen = file_stamp(progress.file)
         key = "n"
         while True:
             if key:
                 say(out, WATCH_KEYS, "quiet")
-            while not (key := _key()) and (now := saved(progress.file) or seen) == seen:
+            while not (key := _key()) and (now := file_stamp(progress.file) or seen) == seen:
                 pass
             match key:
                 case "":
                     seen = now
                     say(out, WATCH_KEYS, "quiet")  # the verdict is the last line
-                    check(progress, out)
+                    check_file(progress, out)
                 case "h":
                     hint(progress, out)
                 case "r":
@@ -48,7 +48,7 @@ def watch(progress: Progress, out: Console) -> None:
                 case "n":
                     progress.go_on()
                     show_page(progress, out)
-                    seen = saved(progress.file)
+                    seen = file_stamp(progress.file)
                 case "q":
                     return
 

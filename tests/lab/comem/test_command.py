@@ -16,7 +16,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.agent.repair import repair
 from thimble.commands.trajectories import Trajectory
-from thimble.lab.comem.agent_runs import recorded as of_trajectory
+from thimble.lab.comem.agent_runs import recorded_sizes as of_trajectory
 from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_TABLE
 from thimble.lab.comem.command import main
 from thimble.lab.replay.recorded_replay import counter_of

@@ -13,7 +13,7 @@ from simpy import AllOf, Environment, Event
 from tests.support.histories import budget, calls_of, react
 from tests.support.specs import Summariser, build
 from tests.support.timing import Timed
-from thimble.lab.comem.agent_runs import MOST_STEPS, AgentRun, MeanSizes, TurnSize, drawn
+from thimble.lab.comem.agent_runs import MOST_STEPS, AgentRun, MeanSizes, TurnSize, draw_runs
 from thimble.lab.comem.hosts import A100, GLM_4_7, QWEN3_4B, QWEN3_32B, USABLE, Gpu, Host, Model
 from thimble.lab.comem.pipeline import COMEM_STRATEGIES, Deployment, Strategy, simulate
 from thimble.lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
@@ -279,14 +279,14 @@ def test_one_link_brings_back_one_prompt_after_the_other() -> None:
 
 
 def test_drawn_runs_have_the_means_that_were_asked_for() -> None:
-    runs = drawn(128, 34.39, MeanSizes(2_000, 1_000, 640), 0)
+    runs = draw_runs(128, 34.39, MeanSizes(2_000, 1_000, 640), 0)
     turns = [turn for run in runs for turn in run.turns]
     assert len(turns) / 128 == pytest.approx(34.39, rel=0.02)
     assert sum(turn.output for turn in turns) / len(turns) == pytest.approx(1_000, rel=0.02)
     assert sum(turn.observation for turn in turns) / len(turns) == pytest.approx(640, rel=0.02)
     assert max(len(run.turns) for run in runs) <= MOST_STEPS
-    assert drawn(8, 10, MeanSizes(100, 80, 120), 1) == drawn(8, 10, MeanSizes(100, 80, 120), 1)
-    assert drawn(8, 10, MeanSizes(100, 80, 120), 1) != drawn(8, 10, MeanSizes(100, 80, 120), 2)
+    assert draw_runs(8, 10, MeanSizes(100, 80, 120), 1) == draw_runs(8, 10, MeanSizes(100, 80, 120), 1)
+    assert draw_runs(8, 10, MeanSizes(100, 80, 120), 1) != draw_runs(8, 10, MeanSizes(100, 80, 120), 2)
 
 
 def test_facts_agree_with_the_paper() -> None:

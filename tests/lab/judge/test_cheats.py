@@ -9,9 +9,9 @@ import pytest
 
 from thimble.agent.budget import Prices
 from thimble.lab.experiment import Row
-from thimble.lab.judge.command import JudgeCase, judged
-from thimble.lab.judge.dialogues import Dialogue, generated, planted
-from thimble.lab.judge.measure import measured, score
+from thimble.lab.judge.command import JudgeCase, judge_case
+from thimble.lab.judge.dialogues import Dialogue, generate_runs, plant_facts
+from thimble.lab.judge.measure import contest_score, measure_strategy
 from thimble.lab.replay.recorded_replay import ReplaySetting
 
 SEED, LIMIT = 7, 8_000
@@ -30,7 +30,7 @@ SCORED: dict[str, str] = {
     "changes the history": PREPARE + 'for m in messages: object.__setattr__(m, "content", "")\n    return messages',
     "changes what measures": """
 import thimble.agent.budget, thimble.agent.fates, thimble.agent.view, thimble.lab.judge.measure
-thimble.lab.judge.measure.score = lambda *_: 100
+thimble.lab.judge.measure.contest_score = lambda *_: 100
 thimble.agent.budget.Budget.size = lambda *_: 0
 thimble.agent.fates.fate = lambda *_: "kept"
 thimble.agent.view.keep_laws = thimble.agent.view.fit = lambda view, *_: view
@@ -118,7 +118,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 @cache
 def dialogues() -> list[Dialogue]:
-    return [planted(one, SEED) for one in generated(SEED)[:2]]
+    return [plant_facts(one, SEED) for one in generate_runs(SEED)[:2]]
 
 
 def settings(spec: str) -> list[ReplaySetting]:
@@ -127,12 +127,12 @@ def settings(spec: str) -> list[ReplaySetting]:
 
 @cache
 def everything() -> Row:
-    return measured(dialogues(), settings("none"), lawful=False)
+    return measure_strategy(dialogues(), settings("none"), lawful=False)
 
 
 def verdict(folder: Path, code: str, seconds: int = 60) -> Row | str:
     (folder / "mine.py").write_text(code)
-    found = judged(JudgeCase("mine.py", dialogues(), settings("mine.py"), folder, code, seconds))
+    found = judge_case(JudgeCase("mine.py", dialogues(), settings("mine.py"), folder, code, seconds))
     assert [*folder.iterdir()] == [folder / "mine.py"]
     return found
 
@@ -141,8 +141,8 @@ def verdict(folder: Path, code: str, seconds: int = 60) -> Row | str:
 def test_a_cheat_scores_at_most_as_truncate_does(name: str, tmp_path: Path) -> None:
     found = verdict(tmp_path, SCORED[name])
     assert not isinstance(found, str), found
-    bar = measured(dialogues(), settings("truncate"))
-    assert score(found, everything()) <= score(bar, everything())
+    bar = measure_strategy(dialogues(), settings("truncate"))
+    assert contest_score(found, everything()) <= contest_score(bar, everything())
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment import Row
-from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, JudgeCase, judged, main, scored
-from thimble.lab.judge.dialogues import FACT_WORDS, FACTS, generated, planted
-from thimble.lab.judge.measure import WEIGHTS, measured
-from thimble.lab.replay.recorded_replay import ReplaySetting, replay
+from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, JudgeCase, add_score, judge_case, main
+from thimble.lab.judge.dialogues import FACT_WORDS, FACTS, generate_runs, plant_facts
+from thimble.lab.judge.measure import WEIGHTS, measure_strategy
+from thimble.lab.replay.recorded_replay import ReplaySetting, replay_run
 from thimble.strategies.table import STRATEGIES
 from thimble.workshop.exercise_set import OURS
 
@@ -39,8 +39,8 @@ def run(name: str, *reads: str) -> Trajectory:
     return Trajectory(name, [*messages, Message("end", "assistant", "That is in them.")])
 
 
-RUNS = [planted(one, 7) for one in (run("one", "a", "b", "a"), run("two", "a", "a", "b", "b", "a"))]
-MADE = [planted(one, 7) for one in generated(7)[:1]]
+RUNS = [plant_facts(one, 7) for one in (run("one", "a", "b", "a"), run("two", "a", "a", "b", "b", "a"))]
+MADE = [plant_facts(one, 7) for one in generate_runs(7)[:1]]
 
 
 def settings(spec: str, limit: int = 2_000) -> list[ReplaySetting]:
@@ -49,7 +49,7 @@ def settings(spec: str, limit: int = 2_000) -> list[ReplaySetting]:
 
 def verdict(folder: Path, text: str, seconds: int = 60, limit: int = 2_000, dialogues: Any = RUNS) -> Any:
     (folder / "mine.py").write_text(text)
-    return judged(JudgeCase("mine.py", dialogues, settings("mine.py", limit), folder, text, seconds))
+    return judge_case(JudgeCase("mine.py", dialogues, settings("mine.py", limit), folder, text, seconds))
 
 
 def sums(costs: list[float], calls: int, kept: int, planted: int, repeats: int, again: int) -> Row:
@@ -62,11 +62,11 @@ def sums(costs: list[float], calls: int, kept: int, planted: int, repeats: int, 
 
 def test_the_score_by_hand_and_on_the_page() -> None:
     everything = sums([1000, 400], 9, 10, 10, 0, 4)
-    told = scored(sums([500, 300], 9, 4, 10, 1, 4), everything)
+    told = add_score(sums([500, 300], 9, 4, 10, 1, 4), everything)
     assert (told["cost"], told["score"]) == ([0.5, 0.75], pytest.approx(30 * (1 - 0.625) + 40 * 0.4 + 30 * 0.75))
-    assert scored(everything, everything)["score"] == pytest.approx(70)
-    assert scored(sums([500, 200], 9, 0, 0, 0, 0), everything)["score"] == pytest.approx(15 + 40 + 30)
-    fewer = scored(sums([1, 1], 7, 8, 8, 0, 4), everything)
+    assert add_score(everything, everything)["score"] == pytest.approx(70)
+    assert add_score(sums([500, 200], 9, 0, 0, 0, 0), everything)["score"] == pytest.approx(15 + 40 + 30)
+    fewer = add_score(sums([1, 1], 7, 8, 8, 0, 4), everything)
     assert (fewer["score"], fewer["reason"]) == (None, "no view fits the budget at 2 calls")
     text = page("run-a-contest")
     formula = " + ".join(f"{points} · {part}" for part, points in WEIGHTS.items())
@@ -78,47 +78,47 @@ def test_the_score_by_hand_and_on_the_page() -> None:
 
 def test_two_runs_by_hand(tmp_path: Path) -> None:
     assert [len(facts) for _, facts in RUNS] == [3, 5]
-    everything = measured(RUNS, settings("none"), lawful=False)
+    everything = measure_strategy(RUNS, settings("none"), lawful=False)
     kept = (2 + 3) + (3 + 3 + 5 + 5)  # of a, and of a and b, at each call from the third on
-    views = [call.view for one, _ in RUNS for call in replay(one, settings("none")[0]) if call.view]
+    views = [call.view for one, _ in RUNS for call in replay_run(one, settings("none")[0]) if call.view]
     sent, cached = sum(view.tokens for view in views), sum(view.cached for view in views)
     counts = {"calls": 4 + 6, "planted": kept, "again": 1 + 3, "quoted": 0, "quoted_lost": 0}
     assert everything == {"costs": [sent, sent - cached / 2], **counts, "kept": kept, "repeats": 0}
     most = max(view.tokens for view in views)
-    assert measured(RUNS, settings("none", most)) == everything
+    assert measure_strategy(RUNS, settings("none", most)) == everything
     with pytest.raises(UsageError, match=f"{most:,} tokens, and the budget is {most - 1:,}"):
-        measured(RUNS, settings("none", most - 1))
+        measure_strategy(RUNS, settings("none", most - 1))
     hidden = verdict(tmp_path, HIDES)
     assert hidden == {"costs": hidden["costs"], **counts, "kept": 0, "repeats": 4}
-    two = measured(RUNS[1:], settings("sliding-window:window=1"))  # of a a b b a only the last is far behind
+    two = measure_strategy(RUNS[1:], settings("sliding-window:window=1"))  # of a a b b a only the last is far behind
     assert (two["again"], two["repeats"]) == (3, 1)
 
 
 def test_a_fact_is_words_in_a_row_of_a_result_and_the_seed_says_which() -> None:
     made = run("two", "a", "a", "b", "b", "a")
-    same, facts = planted(made, 7)
+    same, facts = plant_facts(made, 7)
     assert (same, len(facts)) == (made, min(FACTS, 5))
     for fact in facts:
         assert len(fact.split(" ")) == FACT_WORDS
         assert all(one.role == "tool" for one in made.messages if fact in one.content)
-    assert planted(made, 7)[1] == facts
-    assert {*planted(made, 8)[1]} != {*facts}
+    assert plant_facts(made, 7)[1] == facts
+    assert {*plant_facts(made, 8)[1]} != {*facts}
 
 
 @pytest.mark.parametrize("results", [1, 5])
 def test_a_run_that_ends_with_a_result_has_no_fact_in_it_that_no_view_can_show(results: int) -> None:
-    cut, facts = planted(Trajectory("one", run("", *"abcde").messages[: 2 + 2 * results]), 7)
+    cut, facts = plant_facts(Trajectory("one", run("", *"abcde").messages[: 2 + 2 * results]), 7)
     assert len(facts) == results - 1
     assert not any(fact in cut.messages[-1].content for fact in facts)
-    found = measured([(cut, facts)], settings("none"))
+    found = measure_strategy([(cut, facts)], settings("none"))
     assert found["kept"] == found["planted"] == sum(range(results - 1))  # at each call, those of all turns but the last
 
 
 def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
-    assert generated(3) == generated(3) != generated(4)
-    runs = [planted(one, 3)[0] for one in generated(3)]
+    assert generate_runs(3) == generate_runs(3) != generate_runs(4)
+    runs = [plant_facts(one, 3)[0] for one in generate_runs(3)]
     assert {(one.messages[0].role, one.messages[-1].role) for one in runs} == {("system", "assistant")}
-    found = measured([(one, ()) for one in runs], settings("none", 10**9))
+    found = measure_strategy([(one, ()) for one in runs], settings("none", 10**9))
     assert found["again"] > found["repeats"] == 0
 
 
@@ -188,8 +188,8 @@ class Asks:
         return messages
 """
     found = verdict(tmp_path, text)
-    assert found == measured(RUNS, settings(str(tmp_path / "mine.py")), lawful=False)
-    assert found["costs"][0] > measured(RUNS, settings("none"), lawful=False)["costs"][0]
+    assert found == measure_strategy(RUNS, settings(str(tmp_path / "mine.py")), lawful=False)
+    assert found["costs"][0] > measure_strategy(RUNS, settings("none"), lawful=False)["costs"][0]
 
 
 @pytest.mark.parametrize("name", family([*STRATEGIES], "comem", "summary-buffer"))
@@ -197,7 +197,7 @@ def test_a_strategy_that_ships_comes_to_the_same_in_the_jail(name: str, tmp_path
     kind = STRATEGIES[name]
     text = f"from {kind.__module__} import {kind.__name__}\nclass Mine({kind.__name__}):\n    pass\n"
     try:
-        found: Row | str = measured(MADE, settings(name, 8_000))
+        found: Row | str = measure_strategy(MADE, settings(name, 8_000))
     except UsageError as error:
         found = error.what
     assert verdict(tmp_path, text, limit=8_000, dialogues=MADE) == found

@@ -21,21 +21,21 @@ from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.messages import Message, turns
 from thimble.agent.protocols import Backend, Delta, Text
 from thimble.agent.side import SideModel
-from thimble.commands.trajectories import Trajectory, read
+from thimble.commands.trajectories import Trajectory, read_trajectories
 from thimble.lab.action_similarity import Action
 from thimble.lab.memory_model.command import main
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.grpo import GROUP, LENGTH_WEIGHT, WINDOW, Earned
-from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, measure, memories
+from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, measure_memories, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
-from thimble.lab.memory_model.summaries import MemoryModel, guideline, own_words, target
+from thimble.lab.memory_model.summaries import MemoryModel, guideline, own_words, target_summary
 from thimble.lab.replay.fake_model import newest_name
 from thimble.lab.store import Store
-from thimble.models import built_in
+from thimble.models import make_reader
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem, Summaries
-from thimble.strategies.spec import parse
-from thimble.strategies.summary import names
+from thimble.strategies.spec import make_strategy
+from thimble.strategies.summary import find_names
 
 RUNS = 12
 
@@ -58,12 +58,12 @@ class Says(Backend):
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Trajectory]:
     path = tmp_path_factory.mktemp("runs") / "runs.jsonl"
     path.write_text("\n".join(memory_runs(RUNS)), "utf-8")
-    return read([path])
+    return read_trajectories([path])
 
 
 def agent_of(spec: str = "comem:k=1,words=60,suggestions=off") -> FrozenAgent:
-    reader = built_in()
-    strategy = parse(spec, SideModel(reader))
+    reader = make_reader()
+    strategy = make_strategy(spec, SideModel(reader))
     assert isinstance(strategy, Comem)
     return FrozenAgent(reader, MemoryTask(strategy, reader.counter))
 
@@ -81,7 +81,9 @@ def steps(runs: list[Trajectory], agent: FrozenAgent) -> list[MemoryStep]:
 def founded(text: str, step: MemoryStep, task: MemoryTask) -> str:
     """The text with a name of what it replaces, without which it would be refused."""
     stays = {message.id for message in task.newest_turns(step)}
-    found = [name for message in step.history if message.id not in stays for name in sorted(names(message.content))]
+    found = [
+        name for message in step.history if message.id not in stays for name in sorted(find_names(message.content))
+    ]
     return " ".join([text, *found[:1]])
 
 
@@ -243,12 +245,12 @@ def test_what_is_learnt_lets_the_agent_act_at_least_as_well_as_nothing(
     agent: FrozenAgent, steps: list[MemoryStep]
 ) -> None:
     for step in steps:
-        learnt = target(step, agent, MemoryModel(built_in()))
+        learnt = target_summary(step, agent, MemoryModel(make_reader()))
         assert not learnt or agent.reward(step, learnt) >= agent.without(step)
     step = needed(steps, agent)[0]
-    assert target(step, agent, MemoryModel(Says("Nothing."))) == own_words(step, agent.task)
+    assert target_summary(step, agent, MemoryModel(Says("Nothing."))) == own_words(step, agent.task)
     first = next(step for step in steps if not own_words(step, agent.task))
-    assert target(first, agent, MemoryModel(Says(""))) == ""
+    assert target_summary(first, agent, MemoryModel(Says(""))) == ""
 
 
 def test_own_words_have_as_much_room_as_a_summary(runs: list[Trajectory]) -> None:
@@ -289,7 +291,7 @@ def test_each_memory_is_measured_once_and_the_table_has_the_full_context_above(
     kinds = memories(agent.task, {"silent": MemoryModel(silent)})
     for _ in range(2):
         with closing(Store(tmp_path / "held-out.jsonl", write=True)) as store:
-            records = list(measure(steps, agent, kinds, store))
+            records = list(measure_memories(steps, agent, kinds, store))
     assert len(silent.asked) == len(steps)
     (table,) = findings(records, []).tables
     rows = {row[0]: row for row in table.rows}

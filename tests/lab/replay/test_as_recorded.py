@@ -14,8 +14,8 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import UNKNOWN_MODEL
 from thimble.commands.as_recorded import as_recorded
 from thimble.commands.replay import AS_RECORDED
-from thimble.commands.trajectories import Sent, Trajectory, read
-from thimble.lab.replay.calibration import calibrated
+from thimble.commands.trajectories import Sent, Trajectory, read_trajectories
+from thimble.lab.replay.calibration import measure_calibration
 from thimble.lab.replay.command import main
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.logs.log import LoggedCall, Reported
@@ -54,7 +54,7 @@ def test_prompts_as_recorded_begin_with_the_summary_and_what_the_agent_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = session(tmp_path)
-    (run,) = read([file])
+    (run,) = read_trajectories([file])
     assert [one.content for one in run.messages if one.role == "user"][1:] == ["And now?", "Is that so?"]
     sizes = {one.content: COUNTER.count(one) for one in (*run.messages, *run.sent[-1].base)}
     first = next(size for text, size in sizes.items() if text.startswith("How"))
@@ -74,7 +74,7 @@ def test_prompts_as_recorded_begin_with_the_summary_and_what_the_agent_kept(
 def test_what_a_log_leaves_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = session(tmp_path)
     file.write_text(file.read_text() + line(type="label", id="x") + "\n")
-    (run,) = read([file])
+    (run,) = read_trajectories([file])
     assert run.remarks[-1] == "Left out: 1 label."
     main([str(file), "--strategy", "none", "--model", ""], "thimble lab replay")
     assert "Left out: 1 label." in capsys.readouterr().err
@@ -93,12 +93,14 @@ def logged(*contexts: list[tuple[int, int | None, int | None]]) -> tuple[Traject
 def test_counts_are_compared_by_a_line_through_each_context() -> None:
     first = [(ours, 1000 + 11 * ours // 10, 1000 + 11 * ours // 10) for ours in (100, 200, 300)]
     second = [(ours, 11 * ours // 10, 11 * ours // 10) for ours in (50, 700, 900)]
-    found = calibrated(*logged(first, [*second, (7, None, None)], [(9, 9, 9)] * 2))
+    found = measure_calibration(*logged(first, [*second, (7, None, None)], [(9, 9, 9)] * 2))
     assert found == {"reported_calls": 6, "close_calls": 6, "unseen_tokens": 500, "token_ratio": 1.1}
-    assert calibrated(*logged(first, [*second, (1000, 0, 1100)]))["close_calls"] == 6  # nothing of it was cached
-    assert calibrated(*logged(first, [*second, (1000, None, 1100)]))["close_calls"] == 7
-    assert calibrated(*logged(first, [*second, (1000, 1300, 1300)]))["close_calls"] < 4
-    assert calibrated(*logged([(5, 9, 9)]))["reported_calls"] == 0
+    assert (
+        measure_calibration(*logged(first, [*second, (1000, 0, 1100)]))["close_calls"] == 6
+    )  # nothing of it was cached
+    assert measure_calibration(*logged(first, [*second, (1000, None, 1100)]))["close_calls"] == 7
+    assert measure_calibration(*logged(first, [*second, (1000, 1300, 1300)]))["close_calls"] < 4
+    assert measure_calibration(*logged([(5, 9, 9)]))["reported_calls"] == 0
 
 
 def told(file: Path, capsys: pytest.CaptureFixture[str]) -> str:

@@ -32,10 +32,10 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment_flags import price_cards, settings_of
-from thimble.lab.replay.command import ReplayCase, beats, line, main
-from thimble.lab.replay.cost_tables import described, tables, turn_class
+from thimble.lab.replay.command import ReplayCase, beats, main, view_line
+from thimble.lab.replay.cost_tables import describe_runs, tables, turn_class
 from thimble.lab.replay.fake_model import FakeModel
-from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
+from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of, replay_run, run_cost, run_figures
 from thimble.models import READER, chat
 from thimble.session.session import Session
 from thimble.strategies.none import NoManagement
@@ -72,7 +72,7 @@ TOOL = {"type": "function", "function": {"name": "read", "description": "Read a 
 
 def recorded(history: Sequence[Message], name: str = "run") -> Trajectory:
     """A history as it is read back from a file."""
-    return Trajectory(name, chat.read([chat.write(message) for message in history]))
+    return Trajectory(name, chat.read_messages([chat.write_message(message) for message in history]))
 
 
 def setting(strategy: str, limit: int = UNLIMITED, side_cache: bool = True) -> ReplaySetting:
@@ -87,7 +87,7 @@ def slowly(
     plain = counter.overhead(())
 
     def size(messages: Sequence[Any]) -> int:
-        return sum(counter.count(message) for message in chat.read(messages))
+        return sum(counter.count(message) for message in chat.read_messages(messages))
 
     def cached(messages: Sequence[Any], own: int, known: Sequence[tuple[Sequence[Any], int]]) -> int:
         best = 0
@@ -123,15 +123,15 @@ def test_figures_are_what_a_slow_recomputation_from_the_views_gives(
     run = recorded(history)
     run = Trajectory(run.name, run.messages, [TOOL] if offers_a_tool else [])
     how = setting(spec, limit, side_cache)
-    calls = list(replay(run, how))
-    found = figures(run, calls, counter_of(MODEL))
+    calls = list(replay_run(run, how))
+    found = run_figures(run, calls, counter_of(MODEL))
     overhead = counter_of(MODEL).overhead(run.tools)
-    lines = [json.loads(line(ReplayCase(run, how, PRICES[:1]), call, PRICES[0])) for call in calls if call.view]
+    lines = [json.loads(view_line(ReplayCase(run, how, PRICES[:1]), call, PRICES[0])) for call in calls if call.view]
     for prices in PRICES:
         prompt, prefill, over, costs = slowly(lines, overhead, limit, prices, side_cache)
         assert (found["prompt_tokens"], found["prefill_tokens"], found["over_budget"]) == (prompt, prefill, over)
         if not any(call.asked for call in calls if not call.view):
-            assert cost(found, prices) == pytest.approx(costs)
+            assert run_cost(found, prices) == pytest.approx(costs)
     assert found["calls"] == len(lines)
     assert found["calls"] + found["refused"] == run.turns
 
@@ -139,7 +139,7 @@ def test_figures_are_what_a_slow_recomputation_from_the_views_gives(
 @given(nasty_histories(), LIMITS)
 def test_every_strategy_is_sent_the_same_calls(history: list[Message], limit: int) -> None:
     run = recorded(history)
-    sent = {spec: [call.turn for call in replay(run, setting(spec, limit)) if call.view] for spec in SPECS}
+    sent = {spec: [call.turn for call in replay_run(run, setting(spec, limit)) if call.view] for spec in SPECS}
     assert all(turns == sent["none"] for turns in sent.values()), sent
 
 
@@ -151,7 +151,7 @@ def test_a_call_is_left_out_only_where_no_view_fits(history: list[Message], limi
     class Fitted(NoManagement):
         fitted = True
 
-    for before, call in zip(run.calls, replay(run, setting("none", limit)), strict=True):
+    for before, call in zip(run.calls, replay_run(run, setting("none", limit)), strict=True):
         try:
             fits = bool(prepare(run.messages[:before], Fitted(), budget).messages) or not before
         except BudgetError:
@@ -162,12 +162,12 @@ def test_a_call_is_left_out_only_where_no_view_fits(history: list[Message], limi
 @given(nasty_histories(), st.sampled_from(SPECS))
 def test_a_summary_that_no_cache_holds_changes_no_view_and_is_never_cheaper(history: list[Message], spec: str) -> None:
     run = recorded(history)
-    held, whole = (list(replay(run, setting(spec, UNLIMITED, cache))) for cache in (True, False))
+    held, whole = (list(replay_run(run, setting(spec, UNLIMITED, cache))) for cache in (True, False))
     assert [call.view and call.view.messages for call in held] == [call.view and call.view.messages for call in whole]
-    less, more = (figures(run, calls, counter_of(MODEL)) for calls in (held, whole))
+    less, more = (run_figures(run, calls, counter_of(MODEL)) for calls in (held, whole))
     assert more["side_cached_tokens"] == 0
     assert (less["side_calls"], less["side_prompt_tokens"]) == (more["side_calls"], more["side_prompt_tokens"])
-    assert all(cost(less, prices) <= cost(more, prices) for prices in PRICES)
+    assert all(run_cost(less, prices) <= run_cost(more, prices) for prices in PRICES)
 
 
 def row(strategy: str, run: str, turns: int, price: float, prompt: int, **more: Any) -> dict[str, Any]:
@@ -194,12 +194,14 @@ def test_tables_are_of_the_runs_that_are_sent(runs: list[tuple[int, int, int]]) 
         for at, (turns, refused, change) in enumerate([*runs, (3, 1, 0)])
     ]
     sent = [(turns, change) for turns, refused, change in runs if not refused]
-    assert described(made).startswith(
+    assert describe_runs(made).startswith(
         f"{len(sent)} run{'s' * (len(sent) != 1)}, {sum(turns for turns, _ in sent):,} call"
     )
     repairs = 3 * (len(runs) + 1)
-    assert f" {repairs} repairs changed {4 * repairs:,} characters, and left out {repairs} of them." in described(made)
-    assert f"Not counted: {len(runs) - len(sent) + 1} run" in described(made)
+    assert f" {repairs} repairs changed {4 * repairs:,} characters, and left out {repairs} of them." in describe_runs(
+        made
+    )
+    assert f"Not counted: {len(runs) - len(sent) + 1} run" in describe_runs(made)
     found = {table.title: table for table in tables(made, ["x"]) if table.rows}
 
     def twice(changes: Sequence[float]) -> str:
@@ -228,7 +230,7 @@ def test_two_large_runs_turn_the_sum_but_not_the_median() -> None:
     raw = [row("none", f"r{at}", size // 100, 1.0, size) for at, size in enumerate(sizes)]
     less = [one | {"strategy": "x", "change": -90.0, "cost": one["cost"] / 10} for one in raw[7:]]
     more = [one | {"strategy": "x", "change": 10.0, "cost": one["cost"] * 1.1} for one in raw[:7]]
-    assert "half of them in 2 runs" in described(raw)
+    assert "half of them in 2 runs" in describe_runs(raw)
     sums, spread, classes, _ = tables([*raw, *more, *less], ["x"])
     assert sums.rows[0][:3] == ["x", "−86", "19k"]
     assert (spread.rows[0][1:], classes.rows[0][1:]) == (["+10"] * 4, ["+10", "−90"])
@@ -280,7 +282,9 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of three runs: 3, 25 and 45 turns."""
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "runs.jsonl"
-    several = [{"id": f"r{steps}", "messages": [chat.write(one) for one in react(steps, 100)]} for steps in (3, 25, 45)]
+    several = [
+        {"id": f"r{steps}", "messages": [chat.write_message(one) for one in react(steps, 100)]} for steps in (3, 25, 45)
+    ]
     file.write_text("\n".join(map(json.dumps, several)))
     return file
 
@@ -465,7 +469,7 @@ def test_the_agent_agrees_with_its_own_run_and_writes_the_summaries(
     session = Session(settings_of(READER, budget=64_000))
     for question in ("What is observation masking?", "And what does it cost?", "What is a prefix cache?", "Who?"):
         list(session.ask(question))
-    messages = [chat.write(message) for message in session.agent.history]
+    messages = [chat.write_message(message) for message in session.agent.history]
     path, views = tmp_path / "run.json", tmp_path / "views.jsonl"
     path.write_text(json.dumps({"messages": messages, "tools": session.agent.schemas()}))
     specs = ["comem:k=1,summary=none", "llm-summary:every=1,tail=0"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.studies import row
 from thimble.lab.experiment import Row, made_by
-from thimble.lab.run.answer_tables import TENTHS, answer_tables, outcomes, summary, tenth
+from thimble.lab.run.answer_tables import TENTHS, answer_tables, outcomes, summarise_setting, tenth
 from thimble.lab.run.command import Study
 from thimble.lab.table.outcomes import differences
 
@@ -45,7 +45,7 @@ def test_the_figures_of_a_setting_are_those_of_its_answers(rows: list[Row], fail
     for one in rows:
         one["error"] = "gone" if (one["digest"], one["strategy"]) in fails else ""
     ours, raw = ([one for one in rows if one["strategy"] == spec] for spec in ("hybrid", "none"))
-    found, done = summary(ours, raw), [one for one in ours if not one["error"]]
+    found, done = summarise_setting(ours, raw), [one for one in ours if not one["error"]]
     assert found["jobs"] == len({(one["digest"], one["seed"]) for one in ours})
     assert found["failed"] == len({(one["digest"], one["seed"]) for one in ours if one["error"]})
     if done:
@@ -64,7 +64,8 @@ def test_next_actions_are_compared_up_to_the_first_that_differs() -> None:
     look, other, say = ["", [["search", "{}"]]], ["", [["list", "{}"]]], ["Two.", []]
     raw = [row(1, actions=[look, say, say])]
     found = [
-        summary([row(1, actions=actions)], raw)["agreement"] for actions in ([look, say, say], [look, other, say], [])
+        summarise_setting([row(1, actions=actions)], raw)["agreement"]
+        for actions in ([look, say, say], [look, other, say], [])
     ]
     assert found == [1, pytest.approx(0.5), None]
 

@@ -21,7 +21,7 @@ from thimble.agent.messages import Message
 from thimble.agent.view import measure
 from thimble.corpus.questions import Fact, Proof
 from thimble.lab.experiment import Row, made_by
-from thimble.lab.run.ask import NO_ROOM, Job, ask, hold, place
+from thimble.lab.run.ask import NO_ROOM, Job, ask_in_session, fact_depth, run_job
 from thimble.lab.run.command import Study
 from thimble.models import READER
 from thimble.session.parser import Parser
@@ -83,8 +83,8 @@ def test_a_row_names_all_that_is_not_usual() -> None:
 
 def test_a_dialogue_has_a_session_of_its_own_and_is_answered_always_the_same() -> None:
     one = Job(question("q", 2), "llm-summary:every=1", 3000)
-    first, second = rows = ask(one)
-    assert ask(one) == rows
+    first, second = rows = run_job(one)
+    assert run_job(one) == rows
     assert (first["right"], first["why"], second["right"]) == (True, "", True)
     assert (first["exchange"], second["exchange"], second["kind"], second["made_by"]) == (1, 2, "dialogue", made_by())
     assert first["turns"] > 1
@@ -95,13 +95,13 @@ def test_a_dialogue_has_a_session_of_its_own_and_is_answered_always_the_same() -
 
 
 def test_the_calls_of_a_strategy_count_in_the_cost_and_not_as_turns() -> None:
-    _, second = ask(Job(question("q", 2), "llm-summary:every=1", 1500))
+    _, second = run_job(Job(question("q", 2), "llm-summary:every=1", 1500))
     assert (second["side_calls"] > 0, second["turns"]) == (True, len(second["actions"]))
     assert 0 < second["side_cost"] < second["cost"] == pytest.approx(second["spent"])
 
 
 def test_a_question_without_room_is_a_wrong_answer_and_no_failure() -> None:
-    (only,) = ask(job(strategy="observation-masking", budget=300))
+    (only,) = run_job(job(strategy="observation-masking", budget=300))
     assert (only["error"], only["right"], only["why"], only["ending"]) == ("", False, "no answer", NO_ROOM)
     assert (only["turns"], only["places"]) == (0, [None])
 
@@ -111,7 +111,7 @@ def scripted(one: Job, read: str) -> Row:
     session = Session(one.settings)
     said = f"It is {84 if one.seed else 85} % [observation-masking]."
     session.agent.use(Scripted([["Look.", tool_call("read_article", slug=read)][1], said], TinyCounter()))
-    (row,) = hold(session, one)
+    (row,) = ask_in_session(session, one)
     return row
 
 
@@ -125,12 +125,12 @@ def test_a_scripted_model_is_scored_and_its_passages_are_found() -> None:
 def test_a_server_gets_seed_and_temperature_and_one_that_is_gone_is_a_failure() -> None:
     with served() as (ollama, url):
         asked = [job(model=f"ollama:qwen2.5:7b@{url}", seed=seed, temperature=0.8) for seed in (3, 4)]
-        rows = [row for one in asked for row in ask(one)]
+        rows = [row for one in asked for row in run_job(one)]
         options = [body["options"] for body in ollama.sent()]
     sent = {(option["seed"], option["temperature"]) for option in options}
     assert sent - {(3, 0)} == {(3, 0.8), (4, 0.8)}, "but for the trial of tool calls, at temperature 0"
     assert [(row["model"], row["error"]) for row in rows] == [("ollama:qwen2.5:7b, temperature 0.8", "")] * 2
-    (gone,) = ask(asked[0])
+    (gone,) = run_job(asked[0])
     assert "nothing answers" in gone["error"]
     assert (gone["right"], gone["ending"], gone["spent"], gone.keys()) == (None, "", 0, rows[0].keys())
 
@@ -149,5 +149,5 @@ def test_a_place_is_the_share_of_the_prompt_before_the_passage(before: int, behi
     view = measure(messages, messages, Budget(10**6, counter, 7))
     fact = Fact(("two",), (Proof("A thimble is empty.", article="x"), Proof(SENTENCE, article="x")))
     wanted = (7 + sum(map(counter.count, messages[:before]))) / view.tokens
-    assert place(fact, view, counter) == pytest.approx(wanted, abs=0.0001)
-    assert place(Fact(("two",), (Proof("A thimble is full.", article="x"),)), view, counter) is None
+    assert fact_depth(fact, view, counter) == pytest.approx(wanted, abs=0.0001)
+    assert fact_depth(Fact(("two",), (Proof("A thimble is full.", article="x"),)), view, counter) is None

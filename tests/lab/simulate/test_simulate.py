@@ -19,10 +19,10 @@ from thimble.lab.replay.command import ReplayCase
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
 from thimble.lab.simulate.command import DEFAULT_TURN, Simulate, blocks, main
-from thimble.lab.simulate.equal_turns import MeanTurn, means, run
+from thimble.lab.simulate.equal_turns import MeanTurn, make_run, mean_of_turns
 from thimble.models import chat
 from thimble.models.embeddings.static import static_embedder
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 MODEL = "no such model"
 COUNTER = counter_of(MODEL)
@@ -31,7 +31,7 @@ PRICES = [Prices(1.0), Prices(0.1)]
 
 def on(spec: str, of: MeanTurn, turns: int, summary: int = 30, limit: int = UNLIMITED) -> Rows:
     setting = ReplaySetting(spec, limit, PRICES[0], MODEL, summary)
-    return Simulate().measure(ReplayCase(run(of, turns, COUNTER), setting, PRICES))
+    return Simulate().measure(ReplayCase(make_run(of, turns, COUNTER), setting, PRICES))
 
 
 SPECS = st.one_of(
@@ -46,7 +46,7 @@ SPECS = st.one_of(
 
 def differs_from(found: Rows, spec: str, of: Sizes, limit: int = UNLIMITED) -> int | None:
     """The first turn whose prompt or prefill is not that of the equations."""
-    rule = rule_of(parse(spec, SideModel(FakeModel(COUNTER, 0), static_embedder())), Budget(limit, COUNTER))
+    rule = rule_of(make_strategy(spec, SideModel(FakeModel(COUNTER, 0), static_embedder())), Budget(limit, COUNTER))
     assert rule
     turns = ((row["turn"], (row["prompt_tokens"], row["prefill_tokens"])) for row in found)
     return next((at for at, had in turns if had != (rule.prompt(of, at), rule.prefill(of, at))), None)
@@ -57,7 +57,7 @@ def differs_from(found: Rows, spec: str, of: Sizes, limit: int = UNLIMITED) -> i
 def test_strategies_do_what_the_equations_say_turn_by_turn(
     spec: str, said: int, seen: int, summary: int, turns: int
 ) -> None:
-    of = sizes(run(MeanTurn(said, 0, seen), 1, COUNTER), COUNTER, summary)
+    of = sizes(make_run(MeanTurn(said, 0, seen), 1, COUNTER), COUNTER, summary)
     assume(of.mask < of.observation and of.summary < of.turn + of.observation)
     assert differs_from(on(spec, MeanTurn(said, 0, seen), turns, summary), spec, of) is None
 
@@ -65,23 +65,23 @@ def test_strategies_do_what_the_equations_say_turn_by_turn(
 @pytest.mark.parametrize("spec", ["none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper"])
 @pytest.mark.parametrize(("turn", "turns", "summary"), [(MeanTurn(60, 20, 100), 100, 70), (DEFAULT_TURN, 60, 700)])
 def test_the_settings_of_the_papers_do_too(spec: str, turn: MeanTurn, turns: int, summary: int) -> None:
-    of = sizes(run(turn, 1, COUNTER), COUNTER, summary)
+    of = sizes(make_run(turn, 1, COUNTER), COUNTER, summary)
     assert differs_from(on(spec, turn, turns, summary), spec, of) is None
 
 
 @given(st.integers(40, 300), st.integers(1, 50), st.integers(25, 400), st.integers(1, 12))
 def test_the_run_has_exactly_these_sizes(reasoning: int, action: int, observation: int, turns: int) -> None:
-    made = run(MeanTurn(reasoning, action, observation), turns, COUNTER)
-    found = means([made], COUNTER)
+    made = make_run(MeanTurn(reasoning, action, observation), turns, COUNTER)
+    found = mean_of_turns([made], COUNTER)
     assert (found.reasoning + found.action, found.observation) == (reasoning + action, observation)
     assert made.turns == turns
 
 
 def test_the_mean_turn_of_runs_weighs_every_turn_the_same() -> None:
-    short, long = run(MeanTurn(60, 0, 50), 1, COUNTER), run(MeanTurn(60, 0, 150), 3, COUNTER)
-    assert means([short, long], COUNTER).observation == 125
+    short, long = make_run(MeanTurn(60, 0, 50), 1, COUNTER), make_run(MeanTurn(60, 0, 150), 3, COUNTER)
+    assert mean_of_turns([short, long], COUNTER).observation == 125
     with pytest.raises(UsageError, match="no turn"):
-        means([], COUNTER)
+        mean_of_turns([], COUNTER)
 
 
 @given(st.lists(st.none() | st.integers(0, 10**6), min_size=1, max_size=300))
@@ -111,7 +111,9 @@ def test_costs_are_those_of_all_turns_so_far(tmp_path: Path, capsys: pytest.Capt
 
 def test_sizes_come_from_files_where_no_flag_gives_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "runs.json"
-    file.write_text(json.dumps([chat.write(one) for one in run(MeanTurn(50, 20, 80), 4, COUNTER).messages]))
+    file.write_text(
+        json.dumps([chat.write_message(one) for one in make_run(MeanTurn(50, 20, 80), 4, COUNTER).messages])
+    )
     text = " ".join(ran(capsys, str(file), "--turns", "5", "--strategy", "none").split())
     assert re.match(r"5 turns of 150 tokens: reasoning \d+, action \d+, observation 80 \(53%\)", text)
     assert "observation 90 (" in ran(capsys, str(file), "--turns", "5", "--strategy", "none", "--observation", "90")

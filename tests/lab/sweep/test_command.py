@@ -20,9 +20,9 @@ from tests.support.histories import react
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
-from thimble.commands.trajectories import read
-from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
-from thimble.lab.statistics import RESAMPLES, holm, least, paired
+from thimble.commands.trajectories import read_trajectories
+from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of, replay_run, run_cost, run_figures
+from thimble.lab.statistics import RESAMPLES, compare_paired, holm, least_shares
 from thimble.lab.sweep.command import Cell, Sheet, main, sweep_tables
 from thimble.lab.sweep.grid import parse_grid
 from thimble.models import chat
@@ -77,7 +77,7 @@ def test_the_best_is_the_first_with_the_best_mean(tables: list[list[list[int]]])
         against += [("against the default, x", default)]
         assert [rival[0] for rival in rivals] == [name for name, _ in against]
         for rival, (_, other) in zip(rivals, against, strict=True):
-            one = paired(scores[first], other)
+            one = compare_paired(scores[first], other)
             assert rival[1].split()[0] == signed(mean(map(sub, scores[first], other)), 2)
             assert (rival[3] == "same") == (one.low == one.high == 0 and len(default) > 1)
             assert rival[3] != "told apart" or one.low > 0 or one.high < 0
@@ -111,12 +111,12 @@ def test_a_row_is_least_as_often_as_in_all_resamples(rows: list[list[int]]) -> N
         wins += [total == min(sums) for total in sums]
     exact = wins / n**n
     error = 5 * np.sqrt(exact * (1 - exact) / RESAMPLES) + 1e-9
-    assert (np.abs(np.array(least(rows)) - exact) <= error).all()
+    assert (np.abs(np.array(least_shares(rows)) - exact) <= error).all()
 
 
 def test_nothing_cannot_be_resampled() -> None:
     with pytest.raises(ValueError, match="nothing to resample"):
-        least([])
+        least_shares([])
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(1, 2))
@@ -148,7 +148,9 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     several = {f"r{steps}": react(steps, 100) for steps in (3, 6, 9)}
     several["long"] = [Message("u", "user", "word " * 2000), Message("a", "assistant", "Yes.")]
-    text = "\n".join(json.dumps({"id": name, "messages": [*map(chat.write, run)]}) for name, run in several.items())
+    text = "\n".join(
+        json.dumps({"id": name, "messages": [*map(chat.write_message, run)]}) for name, run in several.items()
+    )
     (tmp_path / "runs.jsonl").write_text(text)
     return tmp_path / "runs.jsonl"
 
@@ -162,13 +164,13 @@ def swept(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str,
 def changes(runs: Path, spec: str, limit: int, price: Prices) -> dict[str, float]:
     """The change of the cost of each run that can be sent, call by call in this process."""
     found = {}
-    for run in read([runs]):
+    for run in read_trajectories([runs]):
         of, raw = (
-            figures(run, list(replay(run, ReplaySetting(name, limit, price, MODEL, 700))), counter_of(MODEL))
+            run_figures(run, list(replay_run(run, ReplaySetting(name, limit, price, MODEL, 700))), counter_of(MODEL))
             for name in (spec, "none")
         )
         if not of["refused"]:
-            found[run.name] = 100 * (cost(of, price) / cost(raw, price) - 1)
+            found[run.name] = 100 * (run_cost(of, price) / run_cost(raw, price) - 1)
     return found
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.agent.errors import UsageError
-from thimble.lab.statistics import holm, paired, wilson
+from thimble.lab.statistics import compare_paired, holm, wilson
 from thimble.lab.table.command import main
 from thimble.lab.table.outcomes import differences, rates
 
@@ -56,7 +56,7 @@ def test_the_rows_of_strategies(found: dict[str, dict[str, tuple[int, int]]]) ->
         for place, (measure, unit) in enumerate({"solved": 100, "cost": 1 / 8}.items()):
             if both:
                 a, b = ([unit * found[name][each][place] for each in both] for name in (strategy, baseline))
-                row, right = made[strategy], paired(a, b)
+                row, right = made[strategy], compare_paired(a, b)
                 ends = [row[f"{measure}_difference{end}"] for end in ("", "_low", "_high")]
                 assert ends == pytest.approx([right.difference, right.low, right.high])
                 assert row[f"{measure}_p"] == right.p

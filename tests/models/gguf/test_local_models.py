@@ -13,7 +13,7 @@ import pytest
 from tests.models.gguf.conftest import NOWHERE, Local, children
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.events import Answered
-from thimble.models import checks, embedder_on, find, make, server_at
+from thimble.models import checks, embedder_on, find_server, make_backend, server_at
 from thimble.models.gguf.server import SMOLLM2, SMOLLM2_FILE, LocalModels
 from thimble.models.server import NoModel
 
@@ -159,8 +159,8 @@ def test_the_doctor_looks_at_a_file_without_starting_it(local: Local, tmp_path: 
 
 
 def test_it_is_a_backend_like_the_others_and_nobody_finds_it_by_itself(tiny: Path) -> None:
-    assert make("gguf", str(tiny)).name == "gguf"
+    assert make_backend("gguf", str(tiny)).name == "gguf"
     assert not server_at("gguf").answers(0.1)
-    assert find("http://127.0.0.1:9") is None
+    assert find_server("http://127.0.0.1:9") is None
     with pytest.raises(UsageError, match="embeddings need a server"):
         embedder_on(server_at("gguf"), "x")

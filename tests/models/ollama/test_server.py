@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.ollama_wire import PAGE, PS, PULL, SHOW, TAGS, Wire, model, server
 from thimble.agent.budget import LEAST_BUDGET
 from thimble.agent.errors import ModelError
-from thimble.models import checks, room
+from thimble.models import call_room, checks
 from thimble.models.ollama.choose import choose_model
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, model_info, think
 from thimble.models.ollama.server import Download, OllamaServer
@@ -181,11 +181,11 @@ def test_the_advised_budget_needs_no_further_advice(holds: int, thinks: bool, bu
     able = '"completion","thinking"' if thinks else '"completion"'
     show = f'{{"model_info":{{"llama.context_length":{holds}}},"capabilities":[{able}]}}'.encode()
     loaded = PS.replace(b"4096", str(holds).encode())
-    warning = model(Wire(ps=loaded, show=show), room=room(budget)).check()
+    warning = model(Wire(ps=loaded, show=show), room=call_room(budget)).check()
     advised = re.search(r": /budget (\d+)$", warning)
     if advised:
         assert int(advised[1]) >= LEAST_BUDGET
-        assert not model(Wire(ps=loaded, show=show), room=room(int(advised[1]))).check()
+        assert not model(Wire(ps=loaded, show=show), room=call_room(int(advised[1]))).check()
     else:
         assert not warning or warning.endswith("choose a model that holds more (/model)")
 

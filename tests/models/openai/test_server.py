@@ -25,7 +25,7 @@ from tests.support.scripted_server import front, says
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Text
-from thimble.models import SERVERS, backend_on, checks, find, make, server_at
+from thimble.models import SERVERS, backend_on, checks, find_server, make_backend, server_at
 from thimble.models.openai import backend as module
 from thimble.models.openai.server import OpenAIServer
 from thimble.models.server import Check, ServedBackend
@@ -113,14 +113,14 @@ def test_a_web_page_with_a_password_is_not_a_model_server(
 @pytest.mark.parametrize(("models", "name"), [(VLLM_MODELS, "vllm"), (LLAMA_MODELS, "openai")])
 def test_auto_takes_whichever_answers_at_an_address_and_names_it_right(models: bytes, name: str) -> None:
     with front(paths={MODELS: says("200 OK", models)}) as listening:
-        found = find(listening.url, seconds=5)
+        found = find_server(listening.url, seconds=5)
         assert found
         assert (found.name, found.url) == (name, listening.url)
         assert backend_on(found, found.choose(), 100).name == name
 
 
 def test_nothing_answers_where_nothing_listens() -> None:
-    assert find("http://127.0.0.1:9") is None
+    assert find_server("http://127.0.0.1:9") is None
     assert list(SERVERS) == ["ollama", "vllm", "openai", "gguf"]
 
 
@@ -231,7 +231,7 @@ def test_a_whole_conversation_over_a_real_connection(monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # a proxy before loopback would refuse
     replies = (says("200 OK", body, "content-type: text/event-stream") for body in (CALLS, ANSWER))
     with front(*replies, paths={MODELS: says("200 OK", VLLM_MODELS)}) as server:
-        model = make("vllm", base_url=server.url.removeprefix("http://") + "/v1")
+        model = make_backend("vllm", base_url=server.url.removeprefix("http://") + "/v1")
         assert isinstance(model, ServedBackend)
         history = [SYSTEM, USER]
         calls = tuple(d for d in model.stream(history, [TOOL]) if isinstance(d, ToolCall))

@@ -14,7 +14,7 @@ from thimble.agent.prompts import CLOSING, SUMMARY_TAG
 from thimble.agent.protocols import Text, Usage
 from thimble.models.reader import Reader
 from thimble.models.reader.backend import reply
-from thimble.models.reader.view import own
+from thimble.models.reader.view import own_sentences
 
 QUESTIONS = (
     "What articles do you have about the coast?",
@@ -71,7 +71,7 @@ def test_what_is_cited_stands_in_the_view(recorded, data) -> None:
     view = thinned(data.draw(st.sampled_from(views)), data)
     shown = tokens("\n".join(message.content for message in view if message.role != "system"))
     said = reply(view, schemas).text
-    for quoted in own(said):
+    for quoted in own_sentences(said):
         # The row of a table is said with the names of its columns, so its words stand in the view in another order.
         row = " · " in quoted.text
         assert set(tokens(quoted.text).split()) <= set(shown.split()) if row else tokens(quoted.text) in shown, quoted

@@ -18,8 +18,8 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
-from thimble.corpus.observations import read
-from thimble.models.reader.view import look
+from thimble.corpus.observations import parse_observation
+from thimble.models.reader.view import read_view
 from thimble.tools.recall import recall_tools
 
 SPECS = (
@@ -71,7 +71,7 @@ def test_a_mark_in_an_article_hides_no_more_than_another_line(
 def test_all_is_shown_of_a_result_that_a_tool_gave(mark: str, slug: str, number: int) -> None:
     with TemporaryDirectory() as folder:
         text = make_tools(Path(folder), planted(slug, mark, number))["read_article"].run({"slug": slug})
-    shows = read(text, "read_article")
+    shows = parse_observation(text, "read_article")
     assert (shows.form, shows.whole, shows.more) == ("page", True, "")
     assert tokens(mark) in tokens(" ".join(one.text for one in shows.said))
 
@@ -81,7 +81,7 @@ def test_a_passage_below_a_gap_is_not_cited_from_the_article_above_it() -> None:
         f"{n}. slug-{n} — T — section: S (score 0.9{n})\n   Bees of hive {n} fly far. They come back." for n in range(3)
     ]
     text = f'3 results for "bees"\n{hits[0][:-3]}\n[… 20 tokens cut …]\n{hits[1].partition("— T")[2]}\n{hits[2]}'
-    shows = read(text, "search_articles", copy_of="m4")
+    shows = parse_observation(text, "search_articles", copy_of="m4")
     assert [(one.source, one.text) for one in shows.said] == [
         ("slug-0", "Bees of hive 0 fly far."),
         ("slug-2", "Bees of hive 2 fly far. They come back."),
@@ -93,4 +93,4 @@ def test_what_a_tool_gives_is_no_summary() -> None:
     found = messages[3]
     text = f"{SUMMARY_TAG}\nFound:\n- Bees fly far. [bees]"
     messages[3] = Message(found.id, "tool", text, call_id=found.call_id, name=found.name)
-    assert "bees" not in {one.source for one in look(messages).own}
+    assert "bees" not in {one.source for one in read_view(messages).own}

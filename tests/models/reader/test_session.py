@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.reader_library import ARTICLES, Session, make_tools, mask, masked
 from thimble.agent.messages import Message, ToolCall
-from thimble.corpus.score import cited
+from thimble.corpus.score import cited_sources
 from thimble.models.reader.backend import reply
 from thimble.models.reader.session import SessionFacts
 from thimble.models.reader.view import CLOSEST_PASSAGES
@@ -128,7 +128,7 @@ def test_a_question_about_the_program_is_answered_from_its_own_pages(
 ) -> None:
     answer = session.ask(question)
     assert f"{command}: " in answer
-    assert "thimble-command-line" in cited(answer)
+    assert "thimble-command-line" in cited_sources(answer)
 
 
 def test_what_a_server_or_an_article_is_about_is_not_looked_up_in_its_own_pages(session: Session) -> None:

@@ -10,7 +10,7 @@ from tests.support.reader_library import Session, make_tools, tokens
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.models.reader.backend import reply
-from thimble.models.reader.view import own
+from thimble.models.reader.view import own_sentences
 
 INSTRUCTION = """Write a summary of everything above. Write at most {words} words, in these sections.
 Sections:
@@ -57,7 +57,7 @@ def test_it_has_just_the_sections_asked_for_within_the_limit(material, words, na
 @given(words=st.integers(30, 400))
 def test_what_it_cites_was_read(material, words) -> None:
     shown = tokens("\n".join(message.content for message in material))
-    sentences = own(summary(material, words))
+    sentences = own_sentences(summary(material, words))
     assert sentences or words < 60
     assert all(tokens(sentence.text) in shown for sentence in sentences)
 
@@ -66,7 +66,7 @@ def test_each_kind_of_point_has_its_section(material) -> None:
     text = summary(material)
     asked, found, read, opened = re.split(r"^\w+:\n", text, flags=re.MULTILINE)[1:]
     assert "How many kilograms of honey does a colony need in winter?" in asked
-    points = [point.text for point in own(found)]
+    points = [point.text for point in own_sentences(found)]
     assert [point for point in points if any(point in other for other in points if other is not point)] == []
     assert "needs 18 kilograms of honey to live through winter" in found
     assert "“Lighthouses: towers and lamps” [lighthouses]" in read

@@ -15,11 +15,11 @@ from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered, Event, Prepared, ToolReturned
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
-from thimble.models.chat import UNREADABLE, write
+from thimble.models.chat import UNREADABLE, write_message
 from thimble.models.ollama import wire
 from thimble.models.server import CallUnreadable, OptionRefused, ServedBackend, ToolsRefused
 from thimble.models.tool_calls.caller import ToolCaller
-from thimble.models.tool_calls.prompt import SchemaCounter, conversation, description
+from thimble.models.tool_calls.prompt import SchemaCounter, describe_tools, plain_conversation
 from thimble.session.session import Session
 
 USER = Message("u", "user", "What holds 2 ml?")
@@ -95,7 +95,7 @@ def test_a_model_without_tools_calls_by_schema() -> None:
     assert said(model)[:-1] == [call(slug="x")]
     assert said(model)[:-1] == [Text("a thimble")]
     assert ([request.tools for request in inner.requests], inner.shaped) == ([(), ()], [True, True])
-    assert list(inner.requests[0].messages) == conversation([USER], SCHEMAS)
+    assert list(inner.requests[0].messages) == plain_conversation([USER], SCHEMAS)
 
 
 def test_a_refused_way_to_call_is_never_taken_again() -> None:
@@ -173,7 +173,7 @@ def test_a_whole_loop_by_schema_is_counted_as_it_is_sent() -> None:
     assert isinstance(events[-1], Answered)
     assert events[-1].text.startswith("It hides old results.")
     inner.assert_done()
-    told = description(session.agent.schemas()).content
+    told = describe_tools(session.agent.schemas()).content
     assert inner.requests[-1].messages[0].content == f"{session.agent.state.system}\n\n{told}"
     assert inner.requests[-1].messages[-2].content == read
     assert [counted - tokens for counted, tokens in inner.counter.calibrated] == [0, 0, 0]
@@ -223,6 +223,9 @@ def test_a_printed_call_is_the_answer_if_only_native_calls_are_wanted() -> None:
 def test_a_call_without_a_name_is_sent_under_one() -> None:
     caller = Message("a", "assistant", "", calls=(ToolCall("c1", "", "oops"),))
     result = Message("t", "tool", "Error: no", call_id="c1")
-    assert write(caller)["tool_calls"][0]["function"] == {"name": UNREADABLE, "arguments": "oops"}
-    assert wire.sent(caller)["tool_calls"][0]["function"] == {"name": UNREADABLE, "arguments": {"_raw": "oops"}}
-    assert wire.sent(result)["tool_name"] == UNREADABLE
+    assert write_message(caller)["tool_calls"][0]["function"] == {"name": UNREADABLE, "arguments": "oops"}
+    assert wire.request_message(caller)["tool_calls"][0]["function"] == {
+        "name": UNREADABLE,
+        "arguments": {"_raw": "oops"},
+    }
+    assert wire.request_message(result)["tool_name"] == UNREADABLE

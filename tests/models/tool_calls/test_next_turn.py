@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.histories import sound_histories
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import NUDGE_MESSAGE
-from thimble.corpus.library import load
-from thimble.corpus.question_form import compared
+from thimble.corpus.library import load_library
+from thimble.corpus.question_form import find_comparison
 from thimble.models.tool_calls.next_turn import turn_schema
 from thimble.tools.sources import source_tools
 
@@ -31,7 +31,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> list[Mapping[str, Any]]:
     for name in ("thimbles", "pins", "sewing-needles"):
         (folder / f"{name}.md").write_text(f"# {name}\n\nAll of {name}.\n")
     (folder / "none").mkdir()
-    return [tool.schema for tool in source_tools(load(folder), folder / "none", None, tuple)]
+    return [tool.schema for tool in source_tools(load_library(folder), folder / "none", None, tuple)]
 
 
 def asked(question: str, *turns: tuple[str, str, str]) -> list[Message]:
@@ -106,7 +106,7 @@ def test_a_comparison_is_answered_in_two_parts(tools: Any) -> None:
     question = "Compare what you've learned about pins and sewing needles"
     answer = forms(asked(question, ("search", "x", FOUND)), tools)["answer"]
     assert answer["required"] == ["pins", "sewing needles"]
-    assert compared(question) == ("pins", "sewing needles")
+    assert find_comparison(question) == ("pins", "sewing needles")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_comparison_is_answered_in_two_parts(tools: Any) -> None:
     ],
 )
 def test_the_two_things_that_a_question_compares(question: str, two: tuple[str, str] | None) -> None:
-    assert compared(question) == two
+    assert find_comparison(question) == two
 
 
 @given(sound_histories(), st.booleans())

@@ -19,8 +19,8 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.counting.message_counter import ChatCounter
 from thimble.models.counting.vocabulary import counter_for
-from thimble.models.tool_calls.prompt import SchemaCounter, conversation, description
-from thimble.strategies.spec import parse
+from thimble.models.tool_calls.prompt import SchemaCounter, describe_tools, plain_conversation
+from thimble.strategies.spec import make_strategy
 
 
 def sent(counter: Counter, texts: Sequence[Message]) -> int:
@@ -30,12 +30,12 @@ def sent(counter: Counter, texts: Sequence[Message]) -> int:
 
 @given(sound_histories())
 def test_roles_alternate_and_nothing_but_text_is_sent(history: list[Message]) -> None:
-    texts = conversation(history, SCHEMAS)
+    texts = plain_conversation(history, SCHEMAS)
     assert {text.role for text in texts} <= {"system", "user", "assistant"}
     assert not any(text.calls or text.call_id for text in texts)
     assert all(one.role != other.role for one, other in pairwise(texts))
     assert [text.role for text in texts].count("system") == 1
-    assert texts[0].content.endswith(description(SCHEMAS).content)
+    assert texts[0].content.endswith(describe_tools(SCHEMAS).content)
 
 
 @given(sound_histories(), st.sampled_from(["none", "observation-masking", "sliding-window"]), st.integers(500, 4_000))
@@ -43,13 +43,13 @@ def test_a_view_within_budget_is_a_prompt_within_budget(history: list[Message], 
     inner = TinyCounter()
     counter = SchemaCounter(inner)
     budget = Budget(limit, counter, counter.overhead(SCHEMAS))
-    strategy = parse(spec, SideModel(Scripted([])))
+    strategy = make_strategy(spec, SideModel(Scripted([])))
     for so_far in calls_of(history):
         try:
             view = prepare(so_far, strategy, budget)
         except BudgetError:
             continue
-        tokens = sent(inner, conversation(view.messages, SCHEMAS))
+        tokens = sent(inner, plain_conversation(view.messages, SCHEMAS))
         assert tokens <= view.tokens
         assert spec == "none" or tokens <= limit
 
@@ -68,7 +68,7 @@ def test_counts_are_within_two_percent_of_the_whole_prompt(model: str, at_once: 
     inner = counter_for(model)
     assert isinstance(inner, ChatCounter)
     counter, history = SchemaCounter(inner), react(at_once)
-    texts = conversation(history, SCHEMAS)
+    texts = plain_conversation(history, SCHEMAS)
     whole = inner.tokens("".join(f"<|im_start|>{text.role}\n{text.content}<|im_end|>\n" for text in texts))
     whole += inner.tokens("<|im_start|>assistant\n")
     counted = counter.overhead(SCHEMAS) + sum(map(counter.count, history))
@@ -77,7 +77,7 @@ def test_counts_are_within_two_percent_of_the_whole_prompt(model: str, at_once: 
 
 def test_a_server_is_held_to_the_prompt_that_it_read() -> None:
     inner = TinyCounter()
-    counter, texts = SchemaCounter(inner), conversation(react(3), SCHEMAS)
+    counter, texts = SchemaCounter(inner), plain_conversation(react(3), SCHEMAS)
     counter.sends(texts)
     assert counter.calibrate(10**6, 5_000)
     assert inner.calibrated == [(sent(inner, texts), 5_000)]
@@ -85,5 +85,5 @@ def test_a_server_is_held_to_the_prompt_that_it_read() -> None:
 
 
 def test_without_a_system_message_the_tools_make_one() -> None:
-    assert [text.role for text in conversation([Message("u", "user", "?")], SCHEMAS)] == ["system", "user"]
-    assert conversation([], SCHEMAS)[0].content == description(SCHEMAS).content
+    assert [text.role for text in plain_conversation([Message("u", "user", "?")], SCHEMAS)] == ["system", "user"]
+    assert plain_conversation([], SCHEMAS)[0].content == describe_tools(SCHEMAS).content

@@ -15,7 +15,7 @@ from tests.support.histories import sound_histories
 from thimble.agent.fates import MASK
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text
-from thimble.models.tool_calls.prompt import DECLINES, as_text, description
+from thimble.models.tool_calls.prompt import DECLINES, as_text, describe_tools
 from thimble.models.tool_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, Turn
 
 
@@ -63,7 +63,7 @@ def read(written: str, *cuts: int, found: Sequence[Message] = (), cut: bool = Fa
 
 
 def test_a_line_a_tool_with_the_arguments_that_it_needs() -> None:
-    first, search, article, note, topic, today, *_ = description(TOOLS).content.splitlines()
+    first, search, article, note, topic, today, *_ = describe_tools(TOOLS).content.splitlines()
     assert first == "Reply with one JSON object:"
     assert search == '{"search": query} Do search.'
     assert article == '{"read_article": slug} Do read_article.'

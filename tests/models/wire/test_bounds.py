@@ -39,7 +39,7 @@ from thimble.models.wire.bounds import (
     Allowance,
     Bounds,
 )
-from thimble.models.wire.calls import given as call_given
+from thimble.models.wire.calls import make_call as call_given
 from thimble.models.wire.text import BLANKS, ReplyText
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
@@ -160,7 +160,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_json_within_the_bounds_is_read_as_ever(value: Any) -> None:
     text = json.dumps(value)
-    assert foreign.read(text) == foreign.read(text.encode()) == value
+    assert foreign.parse_json(text) == foreign.parse_json(text.encode()) == value
 
 
 @given(st.integers(0, 200), st.sampled_from([("[", "]"), ('{"a":', "}")]), JSON)
@@ -169,9 +169,9 @@ def test_json_is_read_up_to_its_depth(depth: int, brackets: tuple[str, str], val
     deep = depth + 1 + _depth(value) > foreign.DEPTH
     if deep:
         with pytest.raises(ValueError, match="too deep"):
-            foreign.read(text)
+            foreign.parse_json(text)
     else:
-        assert foreign.read(text) is not None
+        assert foreign.parse_json(text) is not None
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_json_is_read_up_to_its_depth(depth: int, brackets: tuple[str, str], val
 )
 def test_json_beyond_the_bounds_is_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"too (deep|many)|delimiter|Expecting"):
-        foreign.read(text)
+        foreign.parse_json(text)
 
 
 DEEP = [

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.agent.errors import ModelError, UsageError
-from thimble.models import make
+from thimble.models import make_backend
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import START
 from thimble.models.wire.bounds import Allowance, Bounds
-from thimble.models.wire.http import figure, lines, moved, reason
+from thimble.models.wire.http import error_reason, read_count, read_stream_lines, redirect_error
 from thimble.models.wire.retry import Busy
 
 
@@ -22,7 +22,7 @@ def allowance(whole: float = 60.0) -> Allowance:
 
 def read(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The lines of a response of these pieces."""
-    return lines(httpx.Response(200, content=pieces), allowance())
+    return read_stream_lines(httpx.Response(200, content=pieces), allowance())
 
 
 @given(st.lists(st.text("a\n \x85", max_size=6).map(str.encode)))
@@ -92,7 +92,7 @@ def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_redirect_names_where_it_leads() -> None:
-    error = moved("http://box:80", "https://box/\nx")
+    error = redirect_error("http://box:80", "https://box/\nx")
     assert error.what == "the server at http://box:80 redirects requests to https://box/ x"
     assert "--base-url" in error.fix
 
@@ -104,18 +104,18 @@ def test_a_redirect_names_where_it_leads() -> None:
     ).map(str)
 )
 def test_a_reason_is_one_short_line(body: str) -> None:
-    told = reason(body)
+    told = error_reason(body)
     assert 0 < len(told) <= 300
     assert "\n" not in told
 
 
 def test_an_unknown_backend_is_a_users_mistake() -> None:
     with pytest.raises(UsageError, match="gpt") as caught:
-        make("gpt")
+        make_backend("gpt")
     assert "ollama" in caught.value.fix
     assert "reader" in caught.value.fix
 
 
 def test_a_figure_that_no_session_can_keep_is_not_known() -> None:
     told = (0, 2**53 - 1, 2**53, -1, 10**400, True, 1.0, "7", None)
-    assert [figure(value) for value in told] == [0, 2**53 - 1, *[None] * 7]
+    assert [read_count(value) for value in told] == [0, 2**53 - 1, *[None] * 7]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.agent.protocols import Waiting
-from thimble.models.wire.retry import Busy, after_seconds, retried
+from thimble.models.wire.retry import Busy, after_seconds, retry_busy
 
 
 def pauses(*tries: Busy | str, jitter: float = 0.0, left: float = 60.0) -> tuple[list[object], list[float]]:
@@ -20,7 +20,7 @@ def pauses(*tries: Busy | str, jitter: float = 0.0, left: float = 60.0) -> tuple
             raise now
         yield now
 
-    told += retried(ask, slept.append, lambda: left, lambda: jitter)
+    told += retry_busy(ask, slept.append, lambda: left, lambda: jitter)
     return told, slept
 
 

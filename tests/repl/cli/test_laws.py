@@ -30,12 +30,12 @@ def test_one_without_an_end_is_stopped_with_its_line(tmp_path: Path) -> None:
 def test_without_hypothesis_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     with pytest.raises(UsageError) as caught:
-        laws.run(["none"])
+        laws.run_laws(["none"])
     assert caught.value.fix == "pip install hypothesis"
 
 
 def test_a_strategy_of_ours_keeps_all_laws() -> None:
-    assert laws.run(["sliding-window:window=2"]) == laws.HOLD
+    assert laws.run_laws(["sliding-window:window=2"]) == laws.HOLD
 
 
 @pytest.mark.nightly

@@ -23,7 +23,7 @@ from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.side import SideModel
 from thimble.models import chat
 from thimble.repl.cli import prepare as filter
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 
@@ -31,17 +31,17 @@ every_strategy = pytest.mark.parametrize("name", EVERY)
 def prepared(document: object, spec: str, limit: int, answer: str = "short") -> dict[str, Any]:
     """What the filter makes of a document, counted four characters a token."""
     side = SideModel(Summariser(SUMMARISERS[answer]), Counting())
-    made = filter.read(json.dumps(document).encode())
+    made = filter.read_document(json.dumps(document).encode())
     counter = TinyCounter()
     allowed = Budget(limit, counter, counter.overhead(made.tools))
-    result = filter.prepare_document(made, spec, parse(spec, side), allowed, side)
+    result = filter.prepare_document(made, spec, make_strategy(spec, side), allowed, side)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     return result
 
 
 def written(story: Sequence[Any]) -> list[Entry]:
     """A history as another program would have written it, with keys of its own."""
-    return [{**chat.write(message), "x_number": number} for number, message in enumerate(story)]
+    return [{**chat.write_message(message), "x_number": number} for number, message in enumerate(story)]
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def test_prepare_output_is_valid_within_the_budget_and_told_truly(name: str, dat
     assert json.dumps(entries) == before
     assert objections(messages) == []
     assert "notes" not in report
-    assert report["tokens_after"] == 3 + sum(map(TinyCounter().count, chat.read(messages)))
+    assert report["tokens_after"] == 3 + sum(map(TinyCounter().count, chat.read_messages(messages)))
     masks_all = any(part.split(":")[0] in ("hybrid", "observation-masking") for part in spec.split("+"))
     assert report["tokens_after"] <= report["tokens_before"] or masks_all  # a mask may be longer than its result
     assert report["tokens_after"] <= limit or spec.rpartition("+")[2] == "none"
@@ -99,7 +99,7 @@ def test_any_conversation_comes_out_valid(name: str, data: st.DataObject) -> Non
 
 @given(st.binary(max_size=40) | st.text('[]{}":,0user\\ ', max_size=40).map(str.encode))
 def test_no_input_is_worse_than_a_usage_error(data: bytes) -> None:
-    read = outcome(lambda: filter.read(data))
+    read = outcome(lambda: filter.read_document(data))
     assert isinstance(read, chat.Conversation) or (isinstance(read, UsageError) and read.fix)
 
 
@@ -158,14 +158,14 @@ def with_shell(turns: int, says: str = "OBSERVATION:") -> list[Entry]:
 def test_observations_of_a_text_protocol_are_observations(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
     entries, side = with_shell(12), SideModel(Summariser(SUMMARISERS["short"]), Counting())
     counter = EstimateCounter()
-    document = filter.read(json.dumps(entries).encode())
-    made = filter.prepare_document(document, spec, parse(spec, side), Budget(2_000, counter), side)
+    document = filter.read_document(json.dumps(entries).encode())
+    made = filter.prepare_document(document, spec, make_strategy(spec, side), Budget(2_000, counter), side)
     messages, report = made["messages"], made["report"]
     assert {entry["role"] for entry in messages} == {"user", "assistant"}
     assert not any("tool_calls" in entry for entry in messages)
     assert {*report["fates"][2:20:2]} & {"masked", "offloaded", "shortened", "summarised"}
-    assert report["tokens_before"] == sum(map(counter.count, chat.read(entries)))
-    assert report["tokens_after"] == sum(map(counter.count, chat.read(messages))) <= 2_000
+    assert report["tokens_before"] == sum(map(counter.count, chat.read_messages(entries)))
+    assert report["tokens_after"] == sum(map(counter.count, chat.read_messages(messages))) <= 2_000
     assert "! observations recognised in user messages: 12\n" in capsys.readouterr().err
 
 
@@ -179,7 +179,9 @@ def test_a_strategy_of_observations_says_where_none_is_recognised(
 
 def test_a_pattern_says_what_an_observation_is() -> None:
     document = json.dumps(with_shell(3, "It prints:")).encode()
-    assert [message.role for message in filter.read(document, "^It prints:").repaired.messages][2::2] == ["tool"] * 3
+    assert [message.role for message in filter.read_document(document, "^It prints:").repaired.messages][2::2] == [
+        "tool"
+    ] * 3
 
 
 def test_messages_of_one_turn_share_a_fate_and_notes_are_counted() -> None:

@@ -72,15 +72,15 @@ def test_every_screen_and_document_has_the_same_figure(
         session = talked(path, spec, usages)
         ledger = session.agent.ledger
         last, sums = ledger.calls[-1], totals(ledger.calls)
-        cached, prefill = figures.amount(last.cached), figures.amount(last.prefill)
+        cached, prefill = figures.format_amount(last.cached), figures.format_amount(last.prefill)
         assert found(r"cached (\S+)", footer(session.agent, 200)) == cached
         shown = printed(session, "/context")
         assert found(r"═ cached (\S+)", shown) == cached
         assert found(r"╌ prefill (\S+)", shown) == prefill
         in_sum = found(r"session +\d+ +\S+ +(\S+ +\S+)", printed(session, "/stats all")).split()
-        assert in_sum == [figures.amount(sums.cached), figures.amount(sums.prefill)]
+        assert in_sum == [figures.format_amount(sums.cached), figures.format_amount(sums.prefill)]
         together = found(r"total +\d+ +\S+ +(\S+)", printed(session, "/tree"))
-        assert together == figures.short(sums.prefill.tokens, sums.prefill.exact)
+        assert together == figures.format_short(sums.prefill.tokens, sums.prefill.exact)
         line = jsonl.session(session)
         assert line["cached_tokens"] == asdict(sums.cached)
         assert [row["cached"] for row in thimble.ledger(session)] == [call.cached.tokens for call in ledger.calls]

@@ -19,7 +19,7 @@ from thimble.repl.commands.stats import (
 from thimble.repl.commands.table import run_command
 from thimble.session import figures
 from thimble.session.session import Session
-from thimble.session.totals import cost, totals
+from thimble.session.totals import price_calls, totals
 
 
 def number(text: str) -> int:
@@ -74,7 +74,7 @@ def test_a_sum_with_an_unknown_part_is_the_known_one_at_least() -> None:
     sums = totals(session.agent.ledger.calls)
     session.agent.ledger.calls.append(answer_call(1, 10))
     row = next(line for line in shown(session) if line.strip().startswith("session"))
-    assert row.split()[-4:-1] == [f"≥{figures.amount(one)}" for one in (sums.cached, sums.prefill, sums.output)]
+    assert row.split()[-4:-1] == [f"≥{figures.format_amount(one)}" for one in (sums.cached, sums.prefill, sums.output)]
     assert by_purpose(session.agent.ledger, Prices()).rows[-1][5].startswith("≥")
 
 
@@ -96,7 +96,7 @@ CALLS = st.lists(
 def test_the_cost_of_each_purpose_adds_up_to_the_whole(calls: list[Call], card: Prices) -> None:
     ledger = Ledger(calls)
     *rows, together = by_purpose(ledger, card).rows
-    whole = sum(cost(call, card) or 0 for call in calls)
+    whole = sum(price_calls(call, card) or 0 for call in calls)
     assert number(together[5]) == round(whole)
     assert abs(sum(number(row[5]) for row in rows) - whole) <= len(rows)
     assert float(together[7].strip("~")) == pytest.approx(whole * card.dollars / 1e6, abs=1e-4)

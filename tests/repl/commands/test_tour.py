@@ -15,7 +15,7 @@ from thimble.commands.tour import TOUR_CHECKS, TOURS, Tour, tour_of
 from thimble.repl.cli.headless import offered_line
 from thimble.repl.commands.table import run_command
 from thimble.repl.commands.tour import guide
-from thimble.session.journal.folder import reopened
+from thimble.session.journal.folder import reopen
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -114,11 +114,11 @@ def test_a_session_that_was_left_in_the_middle_goes_on_there(tmp_path: Path) -> 
     assert there.at == 4
     types(session, "/fork 0 none", paper)
     session.leave()
-    again = Session(*reopened(Settings(backend="reader", session_dir=tmp_path), path))
+    again = Session(*reopen(Settings(backend="reader", session_dir=tmp_path), path))
     assert tour_of(again)
     assert (tour_of(again).name, tour_of(again).at) == ("hour", 4), "on whatever branch"
     types(again, "/tour stop", paper)
     again.leave()
-    last = Session(*reopened(Settings(backend="reader", session_dir=tmp_path), path))
+    last = Session(*reopen(Settings(backend="reader", session_dir=tmp_path), path))
     assert tour_of(last) is None
     last.leave()

@@ -18,7 +18,7 @@ from thimble.repl.prompt.completion import Completions
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.parameter import parameters
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import STRATEGIES
 
 SESSION = scripted()
@@ -65,7 +65,7 @@ def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
         assert f"{start}:{parameter.name}={parameter.shown}" in values
         assert all(f"{start}:{parameter.name}={word}" in values for word in parameter.choices)
         for spec in values:
-            parse(spec.removeprefix("/strategy "), SideModel(Scripted([]), Counting()))
+            make_strategy(spec.removeprefix("/strategy "), SideModel(Scripted([]), Counting()))
 
 
 def test_a_parameter_is_offered_with_all_that_there_is_to_know_and_only_once() -> None:

@@ -13,7 +13,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Usage
 from thimble.repl.screen.exchange import Lines, Screen
 from thimble.repl.screen.live import LIVE_LINES
-from thimble.session.grounding import marked
+from thimble.session.grounding import mark_unread
 
 READ = tool_call("read_article", slug="observation-masking", section="Opening")
 
@@ -55,7 +55,7 @@ def test_lines_mark_what_was_not_read_however_they_come(letters: list[str], data
         renderer.history = lambda: READ_IT
         for event in said(*pieces):
             renderer.show(event)
-    assert paper.text == f"model: {marked(text, READ_IT)}" + "\n" * (not text.endswith("\n"))
+    assert paper.text == f"model: {mark_unread(text, READ_IT)}" + "\n" * (not text.endswith("\n"))
 
 
 def test_a_line_is_written_when_it_is_complete() -> None:

@@ -16,7 +16,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import ModelId, Usage
 from thimble.agent.view import View
 from thimble.repl.screen import trace
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | NASTY, lambda inner: st.lists(inner, max_size=3), max_leaves=4
@@ -40,7 +40,7 @@ def prepared(
 
 
 def masked_view(before: View | None = None, turns: int = 8) -> View:
-    strategy = parse("observation-masking:when=always,window=2", None)  # type: ignore[arg-type]
+    strategy = make_strategy("observation-masking:when=always,window=2", None)  # type: ignore[arg-type]
     return views.prepare(react(turns), strategy, budget(20_000), before)
 
 

@@ -14,8 +14,7 @@ from scripts.tool_choice.decisions import example, talk
 from scripts.tool_choice.made_up import MadeUp, words
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text
-from thimble.corpus.library import ARTICLES
-from thimble.corpus.library import load as load_library
+from thimble.corpus.library import ARTICLES, load_library
 from thimble.models.tool_calls.schema import Turn
 from thimble.tools import everyday
 

@@ -48,7 +48,7 @@ def test_what_a_session_is_found_by_finds_it(name: str, tmp_path: Path, monkeypa
     Path("elsewhere").mkdir()
     Path(name).touch()
     by = shelf.found_by(tmp_path, Path(name))
-    assert shelf.find(tmp_path, by).samefile(name)
+    assert shelf.find_session(tmp_path, by).samefile(name)
     assert by == name.removesuffix(".jsonl") or Path(by).is_file()
 
 
@@ -59,13 +59,13 @@ def test_a_glance_sees_what_the_lines_tell(spec: str, tmp_path: Path) -> None:
     ask(live, "What is masking?")
     ask(live, 'And "why"?\n\x1b]0;x\x07')
     live.record(Named("a talk"))
-    seen = shelf.listed(path)
+    seen = shelf.list_session(path)
     told = saved_state(live.journal.read()[0])
     assert (seen.strategy, seen.model, seen.name) == (told.strategy, live.agent.backend.id, told.name)
     assert seen.questions == ("What is masking?", 'And "why"?\n\x1b]0;x\x07')
     assert not seen.trouble
     live.use_strategy("none")
-    assert shelf.listed(path).strategy == "none"
+    assert shelf.list_session(path).strategy == "none"
 
 
 @hypothesis_settings(max_examples=15)
@@ -82,7 +82,7 @@ def test_nothing_that_lies_there_breaks_the_list(
     (folder / "noise.jsonl").write_bytes(noise)
     (folder / "folder.jsonl").mkdir()
     (folder / "link.jsonl").symlink_to(folder / "nowhere")
-    seen = [shelf.listed(path) for path in shelf.paths(folder)]
+    seen = [shelf.list_session(path) for path in shelf.session_paths(folder)]
     assert {one.id for one in seen} == {"whole", "broken", "noise"}
     assert not next(one for one in seen if one.id == "whole").trouble
 
@@ -104,11 +104,11 @@ def test_the_newest_conversation_goes_on_and_a_one_shot_only_where_there_is_none
             again.write(Switched(1))
             again.close()
         os.utime(path, (at, at))
-        assert shelf.listed(path).one_shot == (kind == "shot")
+        assert shelf.list_session(path).one_shot == (kind == "shot")
     talks = [at for at, kind in enumerate(kinds, 1) if kind != "shot"]
-    found = [int(path.stem) for path in shelf.paths(folder) if not shelf.listed(path).one_shot]
+    found = [int(path.stem) for path in shelf.session_paths(folder) if not shelf.list_session(path).one_shot]
     assert found == talks[::-1]
-    newest = shelf.find(folder)
+    newest = shelf.find_session(folder)
     assert int(newest.stem) == (talks[-1] if talks else len(kinds))
     assert shelf.written_after(newest, folder) == len(kinds) - int(newest.stem)
 
@@ -116,30 +116,30 @@ def test_the_newest_conversation_goes_on_and_a_one_shot_only_where_there_is_none
 def test_a_newer_session_is_a_row_that_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, "newer", "What?")
     path.write_text(path.read_text().replace(f'"version":{VERSION}', f'"version":{VERSION + 1}'))
-    assert shelf.listed(path).trouble == shelf.OTHER_VERSION
+    assert shelf.list_session(path).trouble == shelf.OTHER_VERSION
     (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere")
-    assert shelf.paths(tmp_path) == [path]
-    assert shelf.listed(tmp_path / "gone.jsonl").trouble == "No such file or directory"
+    assert shelf.session_paths(tmp_path) == [path]
+    assert shelf.list_session(tmp_path / "gone.jsonl").trouble == "No such file or directory"
 
 
 def test_it_is_found_by_id_name_and_beginning(tmp_path: Path) -> None:
     one = written(tmp_path, "2026-11-22-0217-k3f9", "What?", at=1_000)
     two = written(tmp_path, "2026-11-22-0310-aaaa", "What?", name="a talk", at=3_000)
     three = written(tmp_path, "2026-12-01-0000-bbbb", "What?", name="2026-11", at=2_000)
-    assert shelf.paths(tmp_path) == [two, three, one]
-    assert shelf.find(tmp_path) == two
+    assert shelf.session_paths(tmp_path) == [two, three, one]
+    assert shelf.find_session(tmp_path) == two
     for wanted, found in {one.stem: one, "2026-11-22-02": one, "a talk": two, "2026-11": three}.items():
-        assert shelf.find(tmp_path, wanted) == found
+        assert shelf.find_session(tmp_path, wanted) == found
     with pytest.raises(UsageError, match="2 sessions start with 2026-11-22") as caught:
-        shelf.find(tmp_path, "2026-11-22")
+        shelf.find_session(tmp_path, "2026-11-22")
     assert f"{two.stem}, {one.stem}" in caught.value.fix
     with pytest.raises(UsageError, match="no session 'a tolk'") as caught:
-        shelf.find(tmp_path, "a tolk")
+        shelf.find_session(tmp_path, "a tolk")
     assert "did you mean a talk?" in caught.value.fix
     with pytest.raises(UsageError, match="no session"):
-        shelf.find(tmp_path, "../x")
+        shelf.find_session(tmp_path, "../x")
     with pytest.raises(UsageError, match="there is no session in"):
-        shelf.find(tmp_path / "missing")
+        shelf.find_session(tmp_path / "missing")
 
 
 # ---- settings ----
@@ -160,11 +160,11 @@ def test_temperature_and_seed_are_on_record_and_a_session_goes_on_with_them(
     live.journal.close()
     kept = json.loads((tmp_path / "one.jsonl").read_text().splitlines()[0])["settings"]
     assert [kept["temperature"], kept["seed"]] == [temperature, seed] if seed else ["auto", "auto"]
-    again, journal, _ = shelf.reopened(settings(tmp_path), tmp_path / "one.jsonl")
+    again, journal, _ = shelf.reopen(settings(tmp_path), tmp_path / "one.jsonl")
     journal.close()
     assert (again.temperature, again.seed) == (temperature, seed)
     asked = settings(tmp_path, seed=3).replace(temperature=0.9)
-    again, journal, _ = shelf.reopened(asked, tmp_path / "one.jsonl")
+    again, journal, _ = shelf.reopen(asked, tmp_path / "one.jsonl")
     journal.close()
     assert (again.temperature, again.seed) == (temperature, 3), "a flag is stronger, the environment is not"
 
@@ -177,7 +177,7 @@ def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tm
     live.use_strategy("none")
     live.use_budget(3000)
     live.journal.close()
-    again, journal, told = shelf.reopened(settings(tmp_path, budget=900, files=tmp_path), tmp_path / "one.jsonl")
+    again, journal, told = shelf.reopen(settings(tmp_path, budget=900, files=tmp_path), tmp_path / "one.jsonl")
     journal.close()
     assert (again.strategy, again.budget, again.files) == ("none", 900, tmp_path)
     assert (again.think, again.max_turns, again.backend) == ("high", 7, "reader")
@@ -193,7 +193,7 @@ def test_a_session_without_a_model_beside_goes_on_without_one(name: str, tmp_pat
     live.journal.close()
     for origin, goes_on_with in ((f"environment THIMBLE_{name.upper()}", ""), (f"flag --{name}", "reader")):
         asked = Settings(**{name: "reader"}, origins={name: origin})
-        again, journal, _ = shelf.reopened(asked, tmp_path / "one.jsonl")
+        again, journal, _ = shelf.reopen(asked, tmp_path / "one.jsonl")
         journal.close()
         assert getattr(again, name) == goes_on_with
 

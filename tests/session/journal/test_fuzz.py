@@ -21,7 +21,7 @@ from thimble.agent.events import Planted
 from thimble.agent.messages import Message
 from thimble.repl.commands.branches.tree import accounts
 from thimble.session.journal.checksum_lines import CHECK
-from thimble.session.journal.lines import Damage, Writer, read
+from thimble.session.journal.lines import Damage, Writer, read_lines
 from thimble.session.journal.records import Branched, Switched
 from thimble.session.journal.tree import Tree
 
@@ -152,7 +152,7 @@ def test_branches_of_any_kind(inserted: list[tuple[int, Branched | Switched]]) -
     for at, record in inserted:
         lines.insert(at, Writer().line(len(lines) + 1, record, 0)[1].encode())
     survives(b"".join(lines))
-    tree = Tree(read(b"".join(lines))[0])
+    tree = Tree(read_lines(b"".join(lines))[0])
     assert sorted(one.number for one in accounts(tree)) == sorted(tree.branches)
 
 
@@ -166,9 +166,9 @@ def test_a_thousand_branches_one_from_the_other() -> None:
 def test_nothing_can_be_nested_or_doubled_without_end() -> None:
     line = scene(SPECS[0]).data.splitlines(keepends=True)
     deep = b"[" * 100_000
-    assert read(deep + b"\n")[1]
+    assert read_lines(deep + b"\n")[1]
     body = b'{"type":"asked","at":0,"message":' + deep + b"}"
-    assert read(body[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(body))[1]
+    assert read_lines(body[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(body))[1]
     last, doubled = len(line), []
     for number in range(last + 1, last + 60):
         before = {"+": f"{number - 1}.0"} if doubled else "x"
@@ -176,7 +176,7 @@ def test_nothing_can_be_nested_or_doubled_without_end() -> None:
         doubled.append(sealed({"type": "waiting", "line": number, "what": "", "seconds": 0, "at": 0, **memory}))
     survives(b"".join([*line, *doubled]))
     itself = {"long": {}, "new": [{"$": f"{last + 1}.0"}], "what": {"$": f"{last + 1}.0"}}
-    assert read(sealed({"type": "waiting", "line": last + 1, "seconds": 0, "at": 0, **itself}))[0] == []
+    assert read_lines(sealed({"type": "waiting", "line": last + 1, "seconds": 0, "at": 0, **itself}))[0] == []
 
 
 def test_a_newer_form_is_told_and_nothing_is_changed() -> None:
@@ -187,19 +187,19 @@ def test_a_newer_form_is_told_and_nothing_is_changed() -> None:
 
 def test_what_plants_nothing_is_damage() -> None:
     alone = Planted("a fact", "planted-1.txt", (Message("m2", "tool", "a fact"),))
-    assert read(Writer().line(1, alone, 0)[1].encode()) == ([], [Damage(1, "it plants nothing")])
+    assert read_lines(Writer().line(1, alone, 0)[1].encode()) == ([], [Damage(1, "it plants nothing")])
 
 
 def test_a_line_that_is_missing_swapped_or_there_twice_is_told() -> None:
     lines = scene(SPECS[0]).data.splitlines(keepends=True)
-    whole = [line.record for line in read(b"".join(lines))[0]]
+    whole = [line.record for line in read_lines(b"".join(lines))[0]]
     for at in range(len(lines) - 1):  # that the last line is missing, nobody can know
-        (damage,) = read(b"".join([*lines[:at], *lines[at + 1 :]]))[1]
+        (damage,) = read_lines(b"".join([*lines[:at], *lines[at + 1 :]]))[1]
         assert damage == Damage(at + 1, "it is missing")
-        read_, (damage,) = read(b"".join([*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]]))
+        read_, (damage,) = read_lines(b"".join([*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]]))
         assert damage == Damage(at + 1, "it is not where it was written")
         assert [line.record for line in read_] == whole
-        read_, (damage,) = read(b"".join([*lines[: at + 1], *lines[at:]]))
+        read_, (damage,) = read_lines(b"".join([*lines[: at + 1], *lines[at:]]))
         assert damage == Damage(at + 1, "it is here twice")
         assert [line.record for line in read_] == whole
 
@@ -210,4 +210,4 @@ def test_any_flipped_bit_is_told() -> None:
         at = number * 7919 % (len(data) - 1)
         flipped = bytearray(data)
         flipped[at] ^= 1 << number % 7
-        assert read(bytes(flipped))[1], at
+        assert read_lines(bytes(flipped))[1], at

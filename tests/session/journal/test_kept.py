@@ -30,7 +30,7 @@ from thimble.agent.prefix_cache import PrefixCache
 from thimble.repl.commands.table import run_command
 from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.interrupts import Interrupts
-from thimble.repl.screen.resumed import UNANSWERED, last_exchange, resumed
+from thimble.repl.screen.resumed import UNANSWERED, last_exchange, resume_lines
 from thimble.session.journal import folder as shelf
 from thimble.session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
 from thimble.session.journal.records import Named
@@ -276,7 +276,7 @@ def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:
     assert "1 exchange, observation-masking" in said(here, f"/load {mine.stem if mine else ''}")
     here = here.successor or here
     assert (here.spec, here.settings.budget) == ("observation-masking", 4000)
-    assert len(shelf.listed(shelf.find(folder, "one")).questions) == 3
+    assert len(shelf.list_session(shelf.find_session(folder, "one")).questions) == 3
 
 
 def gone(folder: Path) -> Iterator[str]:
@@ -303,8 +303,8 @@ def test_a_load_that_fails_leaves_all_as_it_was(folder: Path) -> None:
         assert caught.value.fix, name
         assert {**vars(here)} == before
         ask(here, "And now?")
-    assert shelf.listed(here.journal.path or folder).questions == (QUESTION, *["And now?"] * 5)
-    assert Journal.reopen(shelf.find(folder, "strategy")).count, "it is free for others"
+    assert shelf.list_session(here.journal.path or folder).questions == (QUESTION, *["And now?"] * 5)
+    assert Journal.reopen(shelf.find_session(folder, "strategy")).count, "it is free for others"
 
 
 def test_tab_offers_names_and_ids(folder: Path) -> None:
@@ -326,7 +326,7 @@ def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> N
     here.saved = saved_state(here.journal.read()[0])
     here.saved.lost += [f"line {number}" for number in range(2, 200)]
     here.saved.at -= 7300
-    first, lost = (text for text, _ in resumed(here))
+    first, lost = (text for text, _ in resume_lines(here))
     assert first == f"Resumed {here.journal.id}: 2 exchanges, observation-masking, left 2 h ago."
     assert lost.startswith("The session file is damaged: line 2, line 3, ")
     assert lost.endswith("… lost. The rest was read; the file was not changed.")

@@ -16,7 +16,7 @@ from tests.support.family import family
 from tests.support.histories import is_sound
 from tests.support.journal_scenes import QUESTIONS, ask, keep, state, whole
 from thimble.agent.messages import CANCELLED
-from thimble.session.journal.lines import Writer, read
+from thimble.session.journal.lines import Writer, read_lines
 from thimble.session.journal.records import Resumed
 
 SPECS = ["hybrid:window=1", "notes+progressive-summary", "delegate", "thrifty"]
@@ -107,8 +107,8 @@ def test_every_byte_of_a_line_that_was_cut_off_is_no_line_and_no_damage(step: in
     told = scene(SPECS[0])
     for line in told.data.splitlines(keepends=True):
         for cut in range(0, min(len(line) - 1, 3_000), step):
-            assert read(line[:cut]) == ([], [])
-            (line_,), damage = read(line[:cut] + b"\n" * (cut > 0) + resumed(1 + (cut > 0)))
+            assert read_lines(line[:cut]) == ([], [])
+            (line_,), damage = read_lines(line[:cut] + b"\n" * (cut > 0) + resumed(1 + (cut > 0)))
             assert (line_.record, damage) == (Resumed(), [])
 
 
@@ -128,7 +128,7 @@ def twice(first: Callable[[bytes], bytes]) -> bytes:
 
 def test_killed_again_while_it_resumes_is_no_damage() -> None:
     for cut in range(1, len(RESUMED) - 1):
-        lines, damage = read(twice(lambda line, cut=cut: line[:cut]))  # type: ignore[misc]
+        lines, damage = read_lines(twice(lambda line, cut=cut: line[:cut]))  # type: ignore[misc]
         assert (len(lines), damage) == (21, [])
 
 
@@ -136,5 +136,5 @@ def test_a_last_line_that_is_damaged_is_told_though_the_session_was_resumed() ->
     told = scene(SPECS[0])
     data = bytearray(told.data[: told.ends[20]])
     data[told.ends[20] - 30] ^= 1
-    _, (damage,) = read(bytes(data) + resumed(22))
+    _, (damage,) = read_lines(bytes(data) + resumed(22))
     assert damage.number == 21

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.hostile_texts import HOSTILE, TEXTS
-from thimble.strategies.compression.excerpt import excerpt, judged, surprises
+from thimble.strategies.compression.excerpt import excerpt, rank_units, surprises
 from thimble.strategies.compression.unit import lines_of
 
 HEAD = re.compile(r"\[([\d,]+) of ([\d,]+) (?:lines|rows)\]\n")
@@ -96,14 +96,16 @@ def test_surprises_are_the_excess_over_the_entropy(values: list[str]) -> None:
 
 @given(TEXTS | st.sampled_from(list(HOSTILE.values())))
 def test_units_joined_are_the_text(text: str) -> None:
-    its = judged(text) if text else None
+    its = rank_units(text) if text else None
     assert not its or its.noun == "JSON records" or "".join(unit.text for unit in its.units) == text
 
 
 @pytest.mark.parametrize(("command", "noun"), COMMANDS.items())
 def test_units_are_what_a_command_prints(command: str, noun: str | None) -> None:
     root = Path(__file__).parents[3]
-    its = judged(subprocess.run(command, shell=True, cwd=root, stdout=subprocess.PIPE, check=False, text=True).stdout)
+    its = rank_units(
+        subprocess.run(command, shell=True, cwd=root, stdout=subprocess.PIPE, check=False, text=True).stdout
+    )
     assert (its.noun if its else None) == noun
 
 

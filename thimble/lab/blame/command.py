@@ -12,15 +12,15 @@ from pathlib import Path
 from thimble.agent.budget import UNLIMITED, Counter
 from thimble.agent.messages import Message, common_prefix
 from thimble.commands.replay import AS_RECORDED
-from thimble.commands.trajectories import Trajectory, read
-from thimble.lab.experiment import Experiment, Row, Rows, by, run_experiment
+from thimble.commands.trajectories import Trajectory, read_trajectories
+from thimble.lab.experiment import Experiment, Row, Rows, group_rows, run_experiment
 from thimble.lab.experiment_flags import add_costs, price_cards
 from thimble.lab.findings import ResultTable
-from thimble.lab.replay.calibration import calibrated
+from thimble.lab.replay.calibration import measure_calibration
 from thimble.lab.replay.command import ReplayCase, replay_cases
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.logs.log import LoggedCall
-from thimble.session.figures import share, short
+from thimble.session.figures import format_share, format_short
 
 CACHED_PRICE = "0.1"
 SHOWN = {"kind": 9, "tool": 3, "file": 3, "schema": 2, "repeat": 1, "break": 4}
@@ -53,7 +53,7 @@ class Blame(Experiment[ReplayCase]):
 
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """A case for each session."""
-        runs = read(options.files, options.observations)
+        runs = read_trajectories(options.files, options.observations)
         return replay_cases(runs, [AS_RECORDED], options, [UNLIMITED], cached=CACHED_PRICE)
 
     def measure(self, case: ReplayCase) -> list[Row]:
@@ -70,12 +70,22 @@ class Blame(Experiment[ReplayCase]):
         """The largest rows of each kind."""
         whole, cells = sum(row["token_calls"] for row in rows if row["by"] == "kind"), []
         for label, most in SHOWN.items():
-            named = by([row for row in rows if row["by"] == label], "name").items()
+            named = group_rows([row for row in rows if row["by"] == label], "name").items()
             sums = [(*(sum(row[column] for row in of) for column in COLUMNS), name) for (name,), of in named]
             for sent, tokens, cost, parts, name in sorted(sums, reverse=True)[:most]:
                 shown = name if len(name) <= 28 else f"{name[:7]}…{name[-20:]}"
                 calls = f"{sent / tokens:.0f}" if sent else f"{parts} ×"
-                cells.append([label, shown, short(tokens), calls, short(sent), share(sent, whole), short(cost)])
+                cells.append(
+                    [
+                        label,
+                        shown,
+                        format_short(tokens),
+                        calls,
+                        format_short(sent),
+                        format_share(sent, whole),
+                        format_short(cost),
+                    ]
+                )
         columns = ("by", "", "tokens", "calls", "token-calls", "share", "cost")
         yield ResultTable(
             "The largest", columns, cells, TOLD.format(price_cards(options.price, CACHED_PRICE)[0].cached), texts=2
@@ -126,7 +136,7 @@ def pieces(run: Trajectory, counter: Counter) -> Iterator[Piece]:
     for schema in run.tools:
         name = str(schema.get("function", schema).get("name"))
         yield counter.overhead([schema]) - counter.overhead(()), run.turns, 1, {"kind": "schema", "schema": name}
-    found = calibrated(run, sizes)
+    found = measure_calibration(run, sizes)
     if found["unseen_tokens"] > 0 < found["token_ratio"]:
         yield round(found["unseen_tokens"] / found["token_ratio"]), run.turns, 1, {"kind": "not in the file"}
 

@@ -50,7 +50,7 @@ class MeanSizes:
     observation: float
 
 
-def drawn(number: int, calls: float, means: MeanSizes, seed: int) -> list[AgentRun]:
+def draw_runs(number: int, calls: float, means: MeanSizes, seed: int) -> list[AgentRun]:
     """Draw `number` runs. Their numbers of calls are quantiles of the distribution; the seed draws their sizes."""
     chance = Random(seed)
     runs = []
@@ -69,7 +69,7 @@ def _lognormal(mean: float, quantile: float) -> int:
     return max(1, round(mean * exp(NormalDist(-variance / 2, sqrt(variance)).inv_cdf(quantile))))
 
 
-def recorded(trajectory: Trajectory, counter: Counter) -> AgentRun:
+def recorded_sizes(trajectory: Trajectory, counter: Counter) -> AgentRun:
     """The sizes of a recorded run. User messages between two calls count as observations."""
     messages = repair(trajectory.messages).messages
     sizes = [counter.count(message) for message in messages]

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.commands.trajectories import read
-from thimble.lab.comem.agent_runs import AgentRun, MeanSizes, drawn, recorded
+from thimble.commands.trajectories import read_trajectories
+from thimble.lab.comem.agent_runs import AgentRun, MeanSizes, draw_runs, recorded_sizes
 from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_BATCH, PAPER_TABLE, PaperRow
 from thimble.lab.comem.hosts import QWEN3_4B, Host
 from thimble.lab.comem.pipeline import COMEM_STRATEGIES, SUMMARY_TOKENS, Deployment, simulate
-from thimble.lab.experiment import Experiment, Row, Rows, by, hash_of, run_experiment
-from thimble.lab.experiment_flags import COUNTED_MODEL, whole
+from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
+from thimble.lab.experiment_flags import COUNTED_MODEL, whole_number
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.recorded_replay import counter_of
 
@@ -73,7 +73,7 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
 
         def number(flag: str, default: float | None, most: int, told: str, least: int = 1) -> None:
             help = f"{told}; default: {'that of the paper' if default is None else f'{default:,}'}"
-            add(flag, default=default, type=whole(flag, least, most), metavar="N", help=help)
+            add(flag, default=default, type=whole_number(flag, least, most), metavar="N", help=help)
 
         number("--batch", PAPER_BATCH, 1024, "concurrent agents, in Table 1 or on FILE")
         number("--k", None, 100, "steps between two summaries")
@@ -92,7 +92,7 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
         """
         runs: Sequence[AgentRun] = ()
         if options.files:
-            found = [recorded(run, counter_of(COUNTED_MODEL)) for run in read(options.files)]
+            found = [recorded_sizes(run, counter_of(COUNTED_MODEL)) for run in read_trajectories(options.files)]
             found = [run for run in found if run.turns]
             if not found:
                 raise UsageError("the runs have no model calls", "give runs with assistant messages")
@@ -140,7 +140,7 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
         `waited` is the mean seconds that an agent waited for summaries.
         """
         row, setting = case.row, case.setting
-        found = simulate(case.runs or drawn(case.batch, row.calls, case.means, case.seed), setting)
+        found = simulate(case.runs or draw_runs(case.batch, row.calls, case.means, case.seed), setting)
         return [
             {
                 "part": case.part,
@@ -157,12 +157,12 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """Add the printed and the simulated speedup over the full context."""
-        columns = by(rows, "part", "agent", "offload", "batch").values()
+        columns = group_rows(rows, "part", "agent", "offload", "batch").values()
         return [row | _speedups(column[0], row) for column in columns for row in column]
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
         """A table for each part and agent, with and without offload; Figure 5 has a row for each batch."""
-        for (part, agent, offload), cells in by(rows, "part", "agent", "offload").items():
+        for (part, agent, offload), cells in group_rows(rows, "part", "agent", "offload").items():
             first, last = cells[0]["batch"], cells[-1]["batch"]
             where = f", {first} agents" if first == last else ""
             yield ResultTable(

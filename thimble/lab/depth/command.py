@@ -13,11 +13,11 @@ from statistics import mean
 
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.reply import Reply
-from thimble.corpus.fact_match import missing
-from thimble.lab.experiment import Experiment, Row, Rows, by, hash_of, run_experiment
-from thimble.lab.experiment_flags import MODEL_FORM, model_name, named, settings_of, whole
+from thimble.corpus.fact_match import missing_words
+from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
+from thimble.lab.experiment_flags import MODEL_FORM, bare_model_name, model_name, settings_of, whole_number
 from thimble.lab.findings import ResultTable
-from thimble.lab.statistics import paired, wilson
+from thimble.lab.statistics import compare_paired, wilson
 from thimble.models import READER
 from thimble.session.session import Session
 
@@ -37,7 +37,7 @@ class Trial:
     @property
     def key(self) -> str:
         """A hash of all fields; the address of a server does not matter."""
-        return hash_of([named(self.model), self.facts, self.number])
+        return hash_of([bare_model_name(self.model), self.facts, self.number])
 
     @property
     def size(self) -> int:
@@ -78,7 +78,7 @@ class Depth(Experiment[Trial]):
         """Add the flags for models and prompts."""
         told = f"{MODEL_FORM}; {READER} is always asked, too"
         parser.add_argument("--model", nargs="+", default=[], type=model_name, metavar="MODEL", help=told)
-        facts, trials = whole("--facts", DEPTHS, 10_000), whole("--trials", 1, 1_000)
+        facts, trials = whole_number("--facts", DEPTHS, 10_000), whole_number("--trials", 1, 1_000)
         parser.add_argument("--facts", default=100, type=facts, metavar="N", help="facts in a prompt; default: 100")
         parser.add_argument("--trials", default=10, type=trials, metavar="N", help="draws of facts; default: 10")
 
@@ -95,13 +95,13 @@ class Depth(Experiment[Trial]):
         for depth in range(DEPTHS):
             (*before, asked), fact = case.prompt(depth)
             reply = Reply.of(model.stream([*before, asked], (), max_tokens=100, temperature=0.0))
-            found.append(not missing(reply.text, fact, asked.content))
+            found.append(not missing_words(reply.text, fact, asked.content))
             answers.append(reply.text.strip())
-        return [{"model": named(case.model), "trial": case.number, "found": found, "answers": answers}]
+        return [{"model": bare_model_name(case.model), "trial": case.number, "found": found, "answers": answers}]
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
         """A row for each depth, a column for each model."""
-        models = by(rows, "model")
+        models = group_rows(rows, "model")
         cells = [
             [f"{depth + 1}", *(_share([row["found"][depth] for row in mine]) for mine in models.values())]
             for depth in range(DEPTHS)
@@ -111,15 +111,15 @@ class Depth(Experiment[Trial]):
 
     def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """The difference between the ends and the middle: is the curve a U?"""
-        for (model,), mine in by(rows, "model").items():
+        for (model,), mine in group_rows(rows, "model").items():
             ends, middle = ([100 * mean(row["found"][at]) for row in mine] for at in (ENDS, MIDDLE))
-            u = paired(ends, middle)
+            u = compare_paired(ends, middle)
             told = f"{u.difference:+z.0f} points [{u.low:+z.0f}, {u.high:+z.0f}], p {u.p:.4f}"
             yield f"{model}: the ends against the middle {told}."
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, Sequence[float]]:
         """The percentage at each depth, for each model."""
-        found = {model: [row["found"] for row in mine] for (model,), mine in by(rows, "model").items()}
+        found = {model: [row["found"] for row in mine] for (model,), mine in group_rows(rows, "model").items()}
         return {model: [100 * mean(depth) for depth in zip(*of, strict=True)] for model, of in found.items()}
 
 

@@ -13,16 +13,16 @@ from secrets import randbelow
 
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError, in_line
-from thimble.commands.trajectories import read
+from thimble.commands.trajectories import read_trajectories
 from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, hash_of, run_experiment
-from thimble.lab.experiment_flags import price_cards, whole
+from thimble.lab.experiment_flags import price_cards, whole_number
 from thimble.lab.findings import ResultTable
-from thimble.lab.judge.dialogues import Dialogue, generated, planted
+from thimble.lab.judge.dialogues import Dialogue, generate_runs, plant_facts
 from thimble.lab.judge.entry import Entry, EntryServer
-from thimble.lab.judge.measure import measured, score, shares
+from thimble.lab.judge.measure import contest_score, measure_strategy, shares
 from thimble.lab.replay.recorded_replay import ReplaySetting
-from thimble.session.figures import several
 from thimble.session.jail import Jail
+from thimble.tools.wording import count_noun
 
 JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
 EVERYTHING = ""
@@ -73,11 +73,11 @@ class Judge(Experiment[JudgeCase]):
         add = parser.add_argument
         add("folder", type=Path, metavar="FOLDER", help="each *.py in it is a strategy")
         add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made from the seed")
-        add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), default=randbelow(MOST_JUDGE_SEED), metavar="N",
+        add("--seed", type=whole_number("--seed", 0, MOST_JUDGE_SEED), default=randbelow(MOST_JUDGE_SEED), metavar="N",
             help="seed of the dialogues and of the facts planted in them; default: random, and printed")  # fmt: skip
         add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
         told = "time limit of a strategy; default: 60"
-        add("--seconds", default=60, type=whole("--seconds", 1, 86_400), metavar="N", help=told)
+        add("--seconds", default=60, type=whole_number("--seconds", 1, 86_400), metavar="N", help=told)
 
     def cases(self, options: argparse.Namespace) -> list[JudgeCase]:
         """A case for sending everything, for each file, and for each built-in strategy of the table."""
@@ -86,8 +86,8 @@ class Judge(Experiment[JudgeCase]):
         files = {path.name: path.read_text(errors="replace") if os.access(path, os.R_OK) else "" for path in paths}
         if not files:
             raise UsageError(f"{folder} has no file that ends in .py", "name a folder with a strategy in each file")
-        runs = read([options.runs]) if options.runs else generated(options.seed)
-        dialogues = [planted(run, options.seed) for run in runs]
+        runs = read_trajectories([options.runs]) if options.runs else generate_runs(options.seed)
+        dialogues = [plant_facts(run, options.seed) for run in runs]
         return [
             JudgeCase(
                 strategy,
@@ -102,7 +102,7 @@ class Judge(Experiment[JudgeCase]):
 
     def measure(self, case: JudgeCase) -> list[Row]:
         """The sums of a strategy, or the `reason` why it has no score."""
-        found = JOINS if "+" in case.strategy else judged(case)
+        found = JOINS if "+" in case.strategy else judge_case(case)
         return [
             {
                 "strategy": in_line(case.strategy),
@@ -115,13 +115,13 @@ class Judge(Experiment[JudgeCase]):
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """The rows of the strategies, the best first, with `score` and with `cost` relative to sending everything."""
         everything, *others = rows
-        found = [scored(row, everything) for row in others]
+        found = [add_score(row, everything) for row in others]
         return sorted(found, key=lambda row: -math.inf if row["score"] is None else row["score"], reverse=True)
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """The dialogues, and the formula of the score."""
         first = rows[0]
-        heard = f"{several(first['dialogues'], 'dialogue')}, {several(first['turns'], 'call')}"
+        heard = f"{count_noun(first['dialogues'], 'dialogue')}, {count_noun(first['turns'], 'call')}"
         yield f"{heard}, seed {options.seed}."
         yield from FORMULA.splitlines()
 
@@ -134,35 +134,35 @@ class Judge(Experiment[JudgeCase]):
         yield ResultTable("The contest", columns, [_cells(row, shares) for row in rows], told, texts=2)
 
 
-def judged(case: JudgeCase) -> Row | str:
+def judge_case(case: JudgeCase) -> Row | str:
     """The sums of a strategy on the dialogues; or, in one line, the reason why it has no score.
 
     Raises:
         UsageError: no call fits the budget, even if everything is sent.
     """
     if case.strategy == EVERYTHING:
-        found = measured(case.dialogues, case.settings, lawful=False)
+        found = measure_strategy(case.dialogues, case.settings, lawful=False)
         if not found["calls"]:
             raise UsageError("no call of the dialogues fits the budget", "raise it (--budget N), or give other --runs")
         return found
     try:
         if case.strategy in JUDGED_BESIDE:
-            return measured(case.dialogues, case.settings)
+            return measure_strategy(case.dialogues, case.settings)
         server = EntryServer(case.strategy, case.settings[0].summary_tokens)
         with Jail(server, case.folder, case.seconds) as jail:
-            found = measured(case.dialogues, case.settings, lambda spec, side: Entry(jail, side))
+            found = measure_strategy(case.dialogues, case.settings, lambda spec, side: Entry(jail, side))
         return PRINTS if jail.printed else found
     except UsageError as error:
         return in_line(error.what.removeprefix(f"{case.strategy} failed on "))
 
 
-def scored(row: Row, everything: Row) -> Row:
+def add_score(row: Row, everything: Row) -> Row:
     """The row with its score; None if it has a reason."""
     if not row["reason"] and row["calls"] < everything["calls"]:
-        row = row | {"reason": f"no view fits the budget at {several(everything['calls'] - row['calls'], 'call')}"}
+        row = row | {"reason": f"no view fits the budget at {count_noun(everything['calls'] - row['calls'], 'call')}"}
     if row["reason"]:
         return row | {"score": None}
-    return row | {"score": score(row, everything), "cost": shares(row, everything)}
+    return row | {"score": contest_score(row, everything), "cost": shares(row, everything)}
 
 
 def _cells(row: Row, shares: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from thimble.agent.messages import Message, ToolCall, last_turn, turns
 from thimble.agent.prompts import SYSTEM
 from thimble.agent.repair import repair
 from thimble.commands.trajectories import Trajectory
-from thimble.corpus.library import load
+from thimble.corpus.library import load_library
 from thimble.tools.articles import ArticleTools
 
 DIALOGUES, EXCHANGES, READS = 4, 6, 3
@@ -25,9 +25,9 @@ Dialogue = tuple[Trajectory, Sequence[str]]
 """A run, and facts of its tool results."""
 
 
-def generated(seed: int) -> list[Trajectory]:
+def generate_runs(seed: int) -> list[Trajectory]:
     """Generate runs that read articles, some of them twice; the same for the same seed."""
-    random, library = Random(seed), load()
+    random, library = Random(seed), load_library()
     tools, slugs = ArticleTools(library), [article.slug for article in library.articles]
     runs = []
     for number in range(1, DIALOGUES + 1):
@@ -45,7 +45,7 @@ def generated(seed: int) -> list[Trajectory]:
     return runs
 
 
-def planted(run: Trajectory, seed: int) -> Dialogue:
+def plant_facts(run: Trajectory, seed: int) -> Dialogue:
     """The repaired run, and facts of some of its results, drawn with the seed."""
     messages = repair(run.messages).messages
     return replace(run, messages=messages), facts_of(messages, Random(f"{seed} {run.name}"), FACTS)
@@ -67,7 +67,7 @@ def facts_of(messages: Sequence[Message], random: Random, most: int) -> list[str
     return [fact for fact in facts if fact not in shown]
 
 
-def shown(facts: Sequence[str], calls: Iterable[tuple[Sequence[Message], Sequence[Message]]]) -> Iterator[bool]:
+def shown_facts(facts: Sequence[str], calls: Iterable[tuple[Sequence[Message], Sequence[Message]]]) -> Iterator[bool]:
     """For each call (history, view) and each fact before the last turn: whether the view has the words of the fact."""
     for history, view in calls:
         earlier, said = _words(history[: last_turn(history)]), _words(view)

@@ -25,7 +25,7 @@ from thimble.lab.replay.fake_model import FakeModel
 from thimble.models.counting.vocabulary import counter_for
 from thimble.session.jail import Jail
 from thimble.session.step_worker import StepWorker
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 FORBIDDEN = (
     *("ctypes.", "gc.", "os.exec", "os.fork", "os.kill", "os.link", "os.posix_spawn", "os.rename", "os.symlink"),
@@ -112,7 +112,7 @@ class EntryServer:
             counter.tokens("")  # loads the vocabulary now: reading files is forbidden below
             forbid_all_but_computing()
         models = [FakeModel(counter, self.summary_tokens, model=name) for name in ("server", "memory")]
-        strategy = parse(self.spec, SideModel(models[0], None, models[1], StepWorker()))
+        strategy = make_strategy(self.spec, SideModel(models[0], None, models[1], StepWorker()))
         self.plays.append((strategy, counter, models, []))
         return BEGUN.dump_json((len(self.plays) - 1, bool(strategy.fitted), bool(strategy.priced)))
 

@@ -10,18 +10,18 @@ from statistics import mean
 from thimble.agent.errors import UsageError
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment import Row
-from thimble.lab.judge.dialogues import Dialogue, shown
+from thimble.lab.judge.dialogues import Dialogue, shown_facts
 from thimble.lab.replay.recorded_replay import (
     Make,
     RecordedCall,
     ReplaySetting,
-    cost,
     counter_of,
     decides_by_price,
-    figures,
-    replay,
+    replay_run,
+    run_cost,
+    run_figures,
 )
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
 """The maximum points of each part of the score."""
@@ -32,7 +32,7 @@ def shares(found: Row, everything: Row) -> list[float]:
     return [one / of for one, of in zip(found["costs"], everything["costs"], strict=True)]
 
 
-def score(found: Row, everything: Row) -> float:
+def contest_score(found: Row, everything: Row) -> float:
     """The points of a strategy, at most 100: for cost saved, for facts kept, and for results still in view."""
     parts = {
         "saved": 1 - mean(shares(found, everything)),
@@ -42,8 +42,8 @@ def score(found: Row, everything: Row) -> float:
     return sum(points * parts[name] for name, points in WEIGHTS.items())
 
 
-def measured(
-    dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], make: Make = parse, *, lawful: bool = True
+def measure_strategy(
+    dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], make: Make = make_strategy, *, lawful: bool = True
 ) -> Row:
     """The sums of a strategy over all dialogues: each setting has its SPEC and another price.
 
@@ -62,17 +62,17 @@ def measured(
     played = settings if decides_by_price(settings[0].strategy, model, make) else settings[:1]
     costs, sums = [0.0] * len(settings), [Counter[str]() for _ in played]
     for run, facts in dialogues:
-        plays = [replay(run, setting, make) for setting in (*played, *played[: 1 if lawful else 0])]
+        plays = [replay_run(run, setting, make) for setting in (*played, *played[: 1 if lawful else 0])]
         calls: list[Sequence[RecordedCall]] = []
         for now in zip(*plays, strict=True):
             if lawful:
                 _check(run, now)
             calls.append(now)
         each = [*zip(*calls, strict=True)][: len(played)]
-        made = [figures(run, ours, counter_of(model)) for ours in each]
-        costs = [total + cost(of, one.prices) for total, one, of in zip(costs, settings, cycle(made), strict=False)]
+        made = [run_figures(run, ours, counter_of(model)) for ours in each]
+        costs = [total + run_cost(of, one.prices) for total, one, of in zip(costs, settings, cycle(made), strict=False)]
         for total, of, ours in zip(sums, made, each, strict=True):
-            kept = [*shown(facts, ((call.view.history, call.view.messages) for call in ours if call.view))]
+            kept = [*shown_facts(facts, ((call.view.history, call.view.messages) for call in ours if call.view))]
             total.update({name: of[name] for name in ("calls", "quoted", "quoted_lost", "again", "repeats")})
             total.update(kept=sum(kept), planted=len(kept))
     worst = {name: min(total[name] for total in sums) for name in ("calls", "kept", "planted", "quoted", "again")}

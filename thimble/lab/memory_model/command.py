@@ -15,24 +15,24 @@ from thimble.agent.errors import Stopped, UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend
 from thimble.agent.side import SideModel
-from thimble.commands.trajectories import read
-from thimble.lab.experiment_flags import MODEL_FORM, add_output, model_name, whole
+from thimble.commands.trajectories import read_trajectories
+from thimble.lab.experiment_flags import MODEL_FORM, add_output, model_name, whole_number
 from thimble.lab.findings import publish
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.grpo import grpo
-from thimble.lab.memory_model.held_out import findings, measure, memories
+from thimble.lab.memory_model.held_out import findings, measure_memories, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
-from thimble.lab.memory_model.summaries import MemoryModel, guideline, target
+from thimble.lab.memory_model.summaries import MemoryModel, guideline, target_summary
 from thimble.lab.replay.recorded_replay import actor_of
 from thimble.lab.store import Store
 from thimble.lab.training.base_model import check_packages
-from thimble.lab.training.fine_tune import Example, FineTuning, ended, fine_tune
+from thimble.lab.training.fine_tune import Example, FineTuning, fine_tune, has_ended
 from thimble.lab.training.gguf_weights import architecture, write_gguf
-from thimble.models import READER, make
+from thimble.models import READER, make_backend
 from thimble.models.gguf.server import LocalModels
 from thimble.session.parser import Parser
 from thimble.strategies.comem import Comem
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 STRATEGY = "comem:k=1,words=60,suggestions=off"
 RATE, GRPO_RATE, GRPO_LORA_RATE = 1e-3, 1e-4, 5e-4
@@ -59,13 +59,13 @@ def main(arguments: Sequence[str], prog: str) -> None:
         raise UsageError("--lowest only applies to LoRA", "add --rank")
     backend = actor_of(options.agent)
     assert backend
-    strategy = parse(options.strategy, SideModel(backend))
+    strategy = make_strategy(options.strategy, SideModel(backend))
     if not isinstance(strategy, Comem):
         raise UsageError(f"{options.strategy} does not use a memory model", f"--strategy {STRATEGY}")
     agent = FrozenAgent(backend, MemoryTask(strategy, backend.counter))
-    runs, file = read(options.files), LocalModels().found(options.base).path
+    runs, file = read_trajectories(options.files), LocalModels().found(options.base).path
     check_packages()
-    base = make("gguf", options.base, budget=options.longest)
+    base = make_backend("gguf", options.base, budget=options.longest)
     list(base.loading())
     architecture(file)
     every = list(agent.task.steps(runs))
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     try:
         models, words = _trained(options, base, file, agent, learnt)
         with closing(Store(options.out / "held-out.jsonl", write=True)) as store:
-            records = list(measure(held[: options.held_out], agent, memories(agent.task, models), store))
+            records = list(measure_memories(held[: options.held_out], agent, memories(agent.task, models), store))
     except KeyboardInterrupt:
         raise Stopped("stopped: run the same command to continue") from None
     told = [f"Guideline from failures: {words or 'none, since no guideline helped'}"]
@@ -113,11 +113,13 @@ def _trained(
     sft, rl, targets, words = out / "sft", out / "grpo", out / "targets.json", out / "guideline.txt"
     prompts = {str(base.rendered(agent.task.prompt(step), ())): step for step in steps}
     if not targets.exists():
-        targets.write_text(json.dumps({text: target(step, agent, teacher) for text, step in prompts.items()}), "utf-8")
+        targets.write_text(
+            json.dumps({text: target_summary(step, agent, teacher) for text, step in prompts.items()}), "utf-8"
+        )
     examples = [Example(*pair) for pair in json.loads(targets.read_text("utf-8")).items() if pair[1]]
     how = FineTuning(options.sft_steps, RATE, options.longest, options.rank, options.lowest, save_every=5)
     fine_tune(file, examples, sft, how)
-    if not (ended(rl) and words.exists()):
+    if not (has_ended(rl) and words.exists()):
         hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
         if not hard:
             raise UsageError(
@@ -133,7 +135,7 @@ def _trained(
     for name, folder in (("fine-tuned", sft), ("fine-tuned, then GRPO", rl)):
         if not folder.with_suffix(".gguf").exists():
             write_gguf(folder, file, folder.with_suffix(".gguf"))
-        models[name] = MemoryModel(make("gguf", str(folder.with_suffix(".gguf")), budget=options.longest))
+        models[name] = MemoryModel(make_backend("gguf", str(folder.with_suffix(".gguf")), budget=options.longest))
     return models, told
 
 
@@ -155,6 +157,6 @@ def _parser(prog: str) -> Parser:
         ("--held-out", 200, 1, "maximum steps of held-out runs to measure"),
     ):
         help = f"{told}; default: %(default)s"
-        add(flag, default=default, type=whole(flag, least, 1_000_000), metavar="N", help=help)
+        add(flag, default=default, type=whole_number(flag, least, 1_000_000), metavar="N", help=help)
     add_output(parser)
     return parser

@@ -11,7 +11,7 @@ from typing import Any
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep
 from thimble.lab.training.base_model import load_base
-from thimble.lab.training.fine_tune import FineTuning, ended, train
+from thimble.lab.training.fine_tune import FineTuning, has_ended, train
 
 GROUP = 8
 """The summaries of one prompt that are compared."""
@@ -31,7 +31,7 @@ def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out:
         UsageError: a package is missing, there is no such model, or there are no prompts.
         ModelError: the agent does not answer.
     """
-    if ended(out):
+    if has_ended(out):
         return out
     return train(
         "GRPO",

@@ -15,7 +15,7 @@ from thimble.lab.job_progress import progress
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, own_words
-from thimble.lab.statistics import interval, paired, resampled
+from thimble.lab.statistics import compare_paired, percentile_interval, resample_means
 from thimble.lab.store import Store
 from thimble.strategies.compress import Compress
 
@@ -58,7 +58,7 @@ def memories(task: MemoryTask, models: Mapping[str, MemoryModel]) -> Mapping[str
     }
 
 
-def measure(
+def measure_memories(
     steps: Sequence[MemoryStep], agent: FrozenAgent, kinds: Mapping[str, Memory], store: Store
 ) -> Iterator[Record]:
     """A record for each step with each memory, from the store if it has one. Raises ModelError.
@@ -101,8 +101,8 @@ def findings(records: Sequence[Record], told: Sequence[str]) -> Findings:
 
 def _cells(records: Sequence[Record], without: Sequence[float], needs: set[str]) -> Iterator[str]:
     runs = _by_run(records)
-    low, high = interval(resampled(runs))
-    more = paired(runs, without)
+    low, high = percentile_interval(resample_means(runs))
+    more = compare_paired(runs, without)
     yield f"{mean(runs):.3f} [{low:.3f}, {high:.3f}]"
     yield f"{more.difference:+.3f} [{more.low:+.3f}, {more.high:+.3f}]"
     needed = [record["alike"] for record in records if record["step"] in needs]

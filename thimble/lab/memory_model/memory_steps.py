@@ -86,7 +86,7 @@ class MemoryTask:
     def steps(self, runs: Sequence[Trajectory]) -> Iterator[MemoryStep]:
         """All steps of the runs, in order."""
         for run in runs:
-            tools = run.tools or called(run.messages)
+            tools = run.tools or tool_signatures(run.messages)
             for at in run.calls:
                 step = MemoryStep(run.name, at, run.messages[:at], tools, Action.of(run.messages[at]))
                 if self.prompt(step):
@@ -120,7 +120,7 @@ class MemoryTask:
         return Budget(UNLIMITED, self.counter, self.counter.overhead(step.tools))
 
 
-def called(messages: Sequence[Message]) -> Sequence[Schema]:
+def tool_signatures(messages: Sequence[Message]) -> Sequence[Schema]:
     """Schemas of the tools that a run called, with the names of the arguments it used."""
     given: dict[str, dict[str, Schema]] = {}
     for call in (call for message in messages for call in as_written(message).calls):

@@ -32,10 +32,10 @@ class MemoryModel:
 
     def summary(self, step: MemoryStep, task: MemoryTask) -> str:
         """Ask for the summary of a step. Raises ModelError."""
-        return said(self.backend, task.prompt(step, self.guideline), task.most_tokens)
+        return complete(self.backend, task.prompt(step, self.guideline), task.most_tokens)
 
 
-def said(backend: Backend, prompt: Sequence[Message], most: int) -> str:
+def complete(backend: Backend, prompt: Sequence[Message], most: int) -> str:
     """A reply of at most `most` tokens, at temperature 0; "" if it repeats itself. Raises ModelError."""
     reply = Reply.of(backend.stream(prompt, (), max_tokens=most, temperature=0.0, expects="text"))
     return "" if reply.stopped_by else reply.text.strip()
@@ -51,7 +51,7 @@ def own_words(step: MemoryStep, task: MemoryTask) -> str:
     return "\n".join(dict.fromkeys(texts))
 
 
-def target(step: MemoryStep, agent: FrozenAgent, teacher: MemoryModel) -> str:
+def target_summary(step: MemoryStep, agent: FrozenAgent, teacher: MemoryModel) -> str:
     """The summary to learn: the teacher's or the agent's own words, whichever has the higher reward.
 
     Of two equal ones, the shorter; "" if the agent acts better without a summary.
@@ -76,7 +76,7 @@ def guideline(model: Backend, agent: FrozenAgent, steps: Sequence[MemoryStep]) -
         view = agent.task.view(step, summary)
         if view and agent.alike(step, view) < 1:
             asked = LESSON.format(summary=summary, right=step.taken, wrong=agent.action(step, view))
-            lessons.append(" ".join(said(model, [Message("lesson", "user", asked)], LESSON_TOKENS).split()))
+            lessons.append(" ".join(complete(model, [Message("lesson", "user", asked)], LESSON_TOKENS).split()))
     worth = {
         words: mean(agent.reward(step, MemoryModel(model, words).summary(step, agent.task)) for step in steps[:TRIED])
         for words in dict.fromkeys(lessons)

@@ -14,7 +14,7 @@ CLOSE = 0.02
 LEAST_REPORTS = 3
 
 
-def calibrated(run: Trajectory, predicted: Sequence[tuple[int, int]]) -> dict[str, Any]:
+def measure_calibration(run: Trajectory, predicted: Sequence[tuple[int, int]]) -> dict[str, Any]:
     """Compare `predicted` prompts and their cached parts with those that the provider measured, in tokens.
 
     A line is fitted to the prompts of each context (least squares), with one slope for all: `token_ratio`, the

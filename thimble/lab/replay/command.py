@@ -19,20 +19,20 @@ from typing import Any
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
 from thimble.commands.replay import AS_RECORDED
-from thimble.commands.trajectories import Trajectory, read
-from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of, hash_of, run_experiment
+from thimble.commands.trajectories import Trajectory, read_trajectories
+from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, code_of, group_rows, hash_of, run_experiment
 from thimble.lab.experiment_flags import CACHED_PRICES, MODEL_FORM, add_lag, add_prompts, model_name, price_cards
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay import cost_tables
-from thimble.lab.replay.calibration import calibrated
+from thimble.lab.replay.calibration import measure_calibration
 from thimble.lab.replay.recorded_replay import (
     RecordedCall,
     ReplaySetting,
-    cost,
     counter_of,
     decides_by_price,
-    figures,
-    replay,
+    replay_run,
+    run_cost,
+    run_figures,
 )
 from thimble.models import chat
 from thimble.models.text_observations import recognised
@@ -67,7 +67,7 @@ class ReplayCase:
         """The calls at each price; if the strategy does not depend on it, those at the first price."""
         for number, price in enumerate(self.prices):
             if self.priced or not number:
-                calls = [*replay(self.run, replace(self.setting, prices=price))]
+                calls = [*replay_run(self.run, replace(self.setting, prices=price))]
             yield price, calls
 
 
@@ -95,7 +95,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """Every run under every strategy."""
-        runs = read(options.files, options.observations)
+        runs = read_trajectories(options.files, options.observations)
         if told := recognised(*(run.messages for run in runs)):
             print(told, file=sys.stderr)
         for run in runs:
@@ -120,7 +120,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         run, setting, rows, lines = case.run, case.setting, list[Row](), list[str]()
         for price, calls in case.played():
             if case.priced or not rows:
-                found = figures(run, calls, counter_of(setting.model))
+                found = run_figures(run, calls, counter_of(setting.model))
             rows.append(
                 {
                     "strategy": setting.strategy,
@@ -133,12 +133,12 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
                     "repairs": len(run.repaired.notes),
                     "characters_mended": run.repaired.touched,
                     "characters_left_out": run.repaired.lost,
-                    "cost": cost(found, price),
+                    "cost": run_cost(found, price),
                 }
                 | _calibrated(run, setting.strategy, calls)
             )
             if case.part and (case.priced or len(rows) == 1):
-                lines += (line(case, call, price) for call in calls if call.view)
+                lines += (view_line(case, call, price) for call in calls if call.view)
         if case.part:
             with (
                 gzip.open(case.part, "wt", compresslevel=1) if case.part.suffix == ".gz" else case.part.open("w") as to
@@ -163,7 +163,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """A description of the runs, and how to read the tables."""
         yield from cost_tables.calibration(rows)
-        yield cost_tables.described(rows)
+        yield cost_tables.describe_runs(rows)
         prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
         yield f"Cost against sending everything, in percent, if a cached token costs {prices}."
 
@@ -186,10 +186,10 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
         """The changes of all runs in ascending order, at the last price."""
-        last = [row for row in cost_tables.sent(rows) if row["cached_price"] == rows[-1]["cached_price"]]
+        last = [row for row in cost_tables.comparable_rows(rows) if row["cached_price"] == rows[-1]["cached_price"]]
         return {
             spec: sorted(row["change"] for row in found if row["change"] is not None)
-            for (spec,), found in by(last, "strategy").items()
+            for (spec,), found in group_rows(last, "strategy").items()
         }
 
 
@@ -226,16 +226,17 @@ def replay_cases(
     ]
 
 
-def line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
+def view_line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
     """The view of one call as a line of JSON; the strategy's own model calls are under `asked`."""
     assert call.view
     record: dict[str, Any] = {"run": case.run.name, "strategy": case.setting.strategy, "turn": call.turn}
     if case.priced:
         record["price"] = price.cached
-    record["messages"] = [*map(chat.write, call.view.messages)]
+    record["messages"] = [*map(chat.write_message, call.view.messages)]
     if call.prompts:
         record["asked"] = [
-            {"messages": [*map(chat.write, messages)], "output_tokens": output} for messages, output in call.prompts
+            {"messages": [*map(chat.write_message, messages)], "output_tokens": output}
+            for messages, output in call.prompts
         ]
     return f"{json.dumps(record)}\n"
 
@@ -246,7 +247,7 @@ def _calibrated(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -
         return {}
     missing = sum(bool(side.error) for call in calls for side in call.asked)
     sizes = [(call.view.tokens, call.view.cached) for call in calls if call.view]
-    return {"summaries_missing": missing, **calibrated(run, sizes)}
+    return {"summaries_missing": missing, **measure_calibration(run, sizes)}
 
 
 def _check_views(options: argparse.Namespace) -> None:

@@ -9,9 +9,9 @@ from operator import itemgetter
 from statistics import quantiles
 
 from thimble.commands.replay import AS_RECORDED
-from thimble.lab.experiment import RAW_AGENT, Row, Rows, by
+from thimble.lab.experiment import RAW_AGENT, Row, Rows, group_rows
 from thimble.lab.findings import ResultTable
-from thimble.session.figures import several
+from thimble.tools.wording import count_noun
 
 CLASSES = {"<20": 19, "20–40": 39, "40–80": 80, ">80": inf}
 """Classes of runs, by the maximum turns (assistant messages) of each."""
@@ -38,7 +38,7 @@ def change(cost: float, raw: float) -> float | None:
     return 100 * (cost / raw - 1) if raw else None
 
 
-def sent(rows: Rows) -> list[Row]:
+def comparable_rows(rows: Rows) -> list[Row]:
     """The rows of the runs whose calls all fit under every strategy, at the same budget and lag."""
     place = itemgetter("run", "budget", "lag")
     refused = {place(row) for row in rows if row["refused"]}
@@ -57,19 +57,18 @@ def calibration(rows: Rows) -> Iterator[str]:
         calls, close, missing = (
             int(_total(own, name)) for name in ("reported_calls", "close_calls", "summaries_missing")
         )
-        told = (
-            f"Prompt and cached tokens within 2 % of what the provider measured: {close:,} of {several(calls, 'call')}."
-        )
+        near = f"{close:,} of {count_noun(calls, 'call')}"
+        told = f"Prompt and cached tokens within 2 % of what the provider measured: {near}."
         far = ", and far off for the other calls: do not trust small differences" * (close < NEAR * calls)
         yield f"{told if calls else 'The provider measured no call.'} All figures below are estimates{far}."
         if missing:
-            yield f"as-recorded lacks {several(missing, 'call')} that wrote a summary: the file does not have them."
+            yield f"as-recorded lacks {count_noun(missing, 'call')} that wrote a summary: the file does not have them."
 
 
 def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
     """The tables of these strategies. A cell has a number for each price; an amount that is always equal, only one."""
     prices = [*dict.fromkeys(row["cached_price"] for row in rows)]
-    found, specs = by(sent(rows), "strategy", "cached_price"), [*dict.fromkeys(specs)]
+    found, specs = group_rows(comparable_rows(rows), "strategy", "cached_price"), [*dict.fromkeys(specs)]
 
     def each(spec: str, of: str = "") -> list[list[Row]]:
         """The rows of a strategy at each price: all, or only those of the class `of`."""
@@ -90,7 +89,7 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
     if len(raw[0]) > 1:
         spreads = [[spec, *_spread(each(spec))] for spec in specs]
         yield ResultTable("Run by run", ["strategy", *SPREAD_COLUMNS], spreads)
-    classes = {name: several(len(runs), "run") for name in CLASSES if (runs := each(RAW_AGENT, name)[0])}
+    classes = {name: count_noun(len(runs), "run") for name in CLASSES if (runs := each(RAW_AGENT, name)[0])}
     if len(classes) > 1:
         medians = [[spec, *(_spread(each(spec, name))[MEDIAN] for name in classes)] for spec in specs]
         names = [f"{name} turns, {runs}" for name, runs in classes.items()]
@@ -118,7 +117,9 @@ def cost_and_loss(rows: Rows) -> dict[str, tuple[float, float]]:
 
     Empty if nothing is quoted.
     """
-    found = by([row for row in sent(rows) if row["cached_price"] == rows[-1]["cached_price"]], "strategy")
+    found = group_rows(
+        [row for row in comparable_rows(rows) if row["cached_price"] == rows[-1]["cached_price"]], "strategy"
+    )
     raw = found.get((RAW_AGENT,), [])
     quoted, cost = _total(raw, "quoted"), _total(raw, "cost")
     if not (quoted and cost):
@@ -159,30 +160,32 @@ def _short(amount: float) -> str:
     return f"{amount / 1e6:,.1f}M" if amount >= 999_500 else f"{amount / 1e3:,.0f}k"
 
 
-def described(rows: Rows) -> str:
+def describe_runs(rows: Rows) -> str:
     """Describe the replayed runs: number, size, inequality, repairs, and those that were refused."""
     every = [row for row in rows if (row["strategy"], row["cached_price"]) == (RAW_AGENT, rows[0]["cached_price"])]
-    names = {row["run"] for row in sent(rows)}
+    names = {row["run"] for row in comparable_rows(rows)}
     raw = [row for row in every if row["run"] in names]
     budget = "no budget"
     if every[0]["budget"] is not None:
         passing = sum(row["over_budget"] > 0 for row in raw)
-        budget = f"budget {every[0]['budget']:,} ({several(passing, 'run')} over it)"
+        budget = f"budget {every[0]['budget']:,} ({count_noun(passing, 'run')} over it)"
     prompt, history = _total(raw, "prompt_tokens"), _total(raw, "history_tokens")
     cached = 1 - _total(raw, "prefill_tokens") / prompt if prompt else 0
     observed = _total(raw, "observation_tokens") / history if history else 0
     told = (
-        f"{several(len(raw), 'run')}, {several(int(_total(raw, 'calls')), 'call')}, {budget}. Sending everything: "
+        f"{count_noun(len(raw), 'run')}, {count_noun(int(_total(raw, 'calls')), 'call')}, {budget}. "
+        "Sending everything: "
         f"{prompt:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; {observed:.0%} of the history is "
         f"observations, of which the next actions quote {int(_total(raw, 'quoted')):,} lines and names."
     )
     if repairs := int(_total(every, "repairs")):
         mended, lost = (int(_total(every, f"characters_{name}")) for name in ("mended", "left_out"))
-        told += f" {several(repairs, 'repair')} changed {several(mended, 'character')}, and left out {lost:,} of them."
+        changed = f"{count_noun(repairs, 'repair')} changed {count_noun(mended, 'character')}"
+        told += f" {changed}, and left out {lost:,} of them."
     if refused := [row for row in every if row["run"] not in names]:
         named = ", ".join([*(row["run"] for row in refused[:5]), *["…"][: len(refused) - 5]])
-        calls = several(int(_total(refused, "refused")), "call")
-        runs = several(len(refused), "run")
+        calls = count_noun(int(_total(refused, "refused")), "call")
+        runs = count_noun(len(refused), "run")
         told += f" Not counted: {runs} with {calls} whose smallest view is over the budget ({named})."
     return told
 

@@ -10,7 +10,7 @@ from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage
 from thimble.agent.reply import Reply
-from thimble.strategies.summary import names
+from thimble.strategies.summary import find_names
 
 SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
 AnsweredPrompt = tuple[Sequence[Message], int]
@@ -19,7 +19,7 @@ AnsweredPrompt = tuple[Sequence[Message], int]
 
 def newest_name(messages: Sequence[Message]) -> str:
     """A name from the newest message before the instruction that has one; a summary without a name is refused."""
-    found = (sorted(names(message.content or "")) for message in reversed(messages[:-1]))
+    found = (sorted(find_names(message.content or "")) for message in reversed(messages[:-1]))
     return min(next(filter(None, found), [""]), key=len)
 
 

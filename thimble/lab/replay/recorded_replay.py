@@ -30,7 +30,7 @@ from thimble.models.counting.vocabulary import counter_for
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.session import Session
 from thimble.session.step_worker import StepWorker
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 
 Make = Callable[[str, SideModel], Strategy]
 """Makes the strategy of a SPEC with fresh state; it asks the given model."""
@@ -68,7 +68,7 @@ class RecordedCall(ReplayedCall):
     agreement: float | None = None
 
 
-def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Iterator[RecordedCall]:
+def replay_run(run: Trajectory, setting: ReplaySetting, make: Make = make_strategy) -> Iterator[RecordedCall]:
     """The calls of a recorded run under a strategy; calls that cannot fit the budget have no view under any strategy.
 
     Raises:
@@ -123,7 +123,7 @@ def counter_of(model: str) -> Counter:
     return counter_for(model)
 
 
-def decides_by_price(spec: str, model: str, make: Make = parse) -> bool:
+def decides_by_price(spec: str, model: str, make: Make = make_strategy) -> bool:
     """Whether the views of a strategy depend on the price card. Raises UsageError if there is no such strategy."""
     if spec == AS_RECORDED:
         return False
@@ -142,7 +142,7 @@ def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
     return True
 
 
-def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) -> dict[str, Any]:
+def run_figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) -> dict[str, Any]:
     """The sums of one run, in tokens unless the name says otherwise.
 
     `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's calls, `side_…` the strategy's own, and
@@ -175,7 +175,7 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
     }
 
 
-def cost(of: Mapping[str, Any], prices: Prices) -> float:
+def run_cost(of: Mapping[str, Any], prices: Prices) -> float:
     """The total cost of a run with these sums, in computed prompt tokens."""
     cached = of["prompt_tokens"] - of["prefill_tokens"] + of["side_cached_tokens"]
     prompt = prices.prompt(of["prompt_tokens"] + of["side_prompt_tokens"], cached)

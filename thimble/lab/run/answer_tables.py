@@ -7,7 +7,7 @@ from itertools import chain
 from statistics import mean
 
 from thimble.lab.action_similarity import Action, next_actions_alike
-from thimble.lab.experiment import RAW_AGENT, Row, Rows, by
+from thimble.lab.experiment import RAW_AGENT, Row, Rows, group_rows
 from thimble.lab.findings import ResultTable
 from thimble.lab.run.ask import NO_ROOM
 from thimble.lab.statistics import wilson
@@ -26,12 +26,12 @@ TENTHS = 10
 
 def answer_tables(rows: Rows, baseline: str) -> Iterator[ResultTable]:
     """All tables, model by model. Failed jobs only count in the first. Differences are from `baseline`."""
-    for (model,), mine in by(rows, "model").items():
+    for (model,), mine in group_rows(rows, "model").items():
         yield _answers(model, mine)
-        done = answered(mine)
+        done = answered_rows(mine)
         yield _kinds(model, done)
         yield _places(model, done)
-        for (budget,), found in by(done, "budget").items():
+        for (budget,), found in group_rows(done, "budget").items():
             scored = outcomes(found)
             if any(one["strategy"] == baseline for one in scored):
                 title = f"Differences from {baseline}: {model} @{budget:,}"
@@ -48,12 +48,12 @@ def wrong_answers(rows: Rows) -> ResultTable:
     return ResultTable("Wrong answers", ("strategy", "question", "why", "answer"), wrong, texts=4)
 
 
-def answered(rows: Rows) -> list[Row]:
+def answered_rows(rows: Rows) -> list[Row]:
     """The rows of jobs that did not fail."""
     return [row for row in rows if not row["error"]]
 
 
-def summary(rows: Rows, raw: Rows) -> Row:
+def summarise_setting(rows: Rows, raw: Rows) -> Row:
     """The figures of one setting; `raw`: the rows of `none`. None: a server did not report enough.
 
     Failed jobs only count in `jobs` and `failed`. Means are per exchange, costs in computed prompt tokens.
@@ -62,13 +62,13 @@ def summary(rows: Rows, raw: Rows) -> Row:
     `agreement`: the mean similarity of the next action to that of `none`, as long as both have the same history, from 0
     to 1 (CoMem, Eq. 9); None if there is no pair.
     """
-    jobs, theirs = by(answered(rows), *INSTANCE), by(answered(raw), *INSTANCE)
+    jobs, theirs = group_rows(answered_rows(rows), *INSTANCE), group_rows(answered_rows(raw), *INSTANCE)
     done = [*chain(*jobs.values())]
     pairs = [(found, theirs[instance]) for instance, found in jobs.items() if instance in theirs]
     turns, raw_turns = (sum(row["turns"] for pair in pairs for row in pair[at]) for at in (0, 1))
     alike = [one for ours, other in pairs for one in next_actions_alike(_actions(ours), _actions(other))]
     cost, prefill, side = (_total(done, name) for name in ("cost", "prefill", "side_cost"))
-    every = len(by(rows, *INSTANCE))
+    every = len(group_rows(rows, *INSTANCE))
     return {
         "jobs": every,
         "failed": every - len(jobs),
@@ -102,9 +102,9 @@ def outcomes(rows: Rows) -> list[Row]:
     Questions without a scored answer are left out. The cost is None if a server did not report enough.
     """
     made = []
-    for (strategy, digest), mine in by(rows, "strategy", "digest").items():
+    for (strategy, digest), mine in group_rows(rows, "strategy", "digest").items():
         if right := _rights(mine):
-            cost = _ratio(_total(mine, "cost"), len(by(mine, "seed")))
+            cost = _ratio(_total(mine, "cost"), len(group_rows(mine, "seed")))
             made.append({"strategy": strategy, "instance": digest, "solved": 100 * mean(right), "cost": cost})
     return made
 
@@ -147,10 +147,10 @@ def _tokens(value: float | None) -> str:
 
 
 def _answers(model: str, rows: Rows) -> ResultTable:
-    found = by(rows, "budget", "strategy")
+    found = group_rows(rows, "budget", "strategy")
     cells = []
     for (budget, _), mine in found.items():
-        one, right = summary(mine, found.get((budget, RAW_AGENT), [])), _rights(answered(mine))
+        one, right = summarise_setting(mine, found.get((budget, RAW_AGENT), [])), _rights(answered_rows(mine))
         cells.append(
             (
                 _named(mine[0]),
@@ -186,15 +186,15 @@ def _answers(model: str, rows: Rows) -> ResultTable:
 def _kinds(model: str, rows: Rows) -> ResultTable:
     names = sorted({row["kind"] for row in rows})
     cells = []
-    for mine in by(rows, "budget", "strategy").values():
-        kinds = by(mine, "kind")
+    for mine in group_rows(rows, "budget", "strategy").values():
+        kinds = group_rows(mine, "kind")
         cells.append([_named(mine[0]), *(_share_of(_rights(kinds.get((name,), []))) for name in names)])
     return ResultTable(f"Right answers by kind of question, %: {model}", ("strategy", *names), cells)
 
 
 def _places(model: str, rows: Rows) -> ResultTable:
     """Right answers by the place of their fact, if they need exactly one; in the last row it was not in the prompt."""
-    budgets = by(rows, "budget")
+    budgets = group_rows(rows, "budget")
     cells = []
     for at in range(TENTHS + 1):
         found = [

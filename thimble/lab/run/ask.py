@@ -12,18 +12,18 @@ from thimble.agent.errors import BudgetError, ThimbleError
 from thimble.agent.events import Answered
 from thimble.agent.ledger import Call
 from thimble.agent.view import View
-from thimble.corpus.markdown import MARKUP, plain
+from thimble.corpus.markdown import MARKUP, strip_markup
 from thimble.corpus.questions import Exchange, Fact, Question
-from thimble.corpus.score import score
+from thimble.corpus.score import score_answer
 from thimble.lab.action_similarity import Action
 from thimble.lab.experiment import Row, hash_of, made_by
-from thimble.lab.experiment_flags import named, settings_of
+from thimble.lab.experiment_flags import bare_model_name, settings_of
 from thimble.models import READER
 from thimble.models.prices import read_prices
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.step_worker import StepWorker
-from thimble.session.totals import cost, totals
+from thimble.session.totals import price_calls, totals
 
 STUDY_BUDGET = 8_000
 CARD = "cached=0.1,output=4"
@@ -66,7 +66,7 @@ class Job:
     def key(self) -> str:
         """A hash of everything that can change the answer, except the address of a server."""
         settings = (getattr(self, name) for name in JOB_SETTINGS)
-        return hash_of([_digest(self.question), named(self.model), *settings, self.code])
+        return hash_of([_digest(self.question), bare_model_name(self.model), *settings, self.code])
 
     @property
     def size(self) -> int:
@@ -84,7 +84,7 @@ class Job:
         usual = {"temperature": None, "summariser": "", "memory": "", "price": CARD}
         more = (f"{name} {getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value)
         return {
-            "model": ", ".join([named(self.model), *more]),
+            "model": ", ".join([bare_model_name(self.model), *more]),
             "strategy": self.strategy + (f" ({self.code[:6]})" if self.code else ""),
             "budget": self.budget,
             "seed": self.seed,
@@ -100,15 +100,15 @@ def _digest(question: Question) -> str:
     return hash_of(asdict(question))
 
 
-def ask(job: Job) -> list[Row]:
+def run_job(job: Job) -> list[Row]:
     """Run a job; a row for each exchange. A question over the budget is a wrong answer; other errors end the job."""
     session = Session(job.settings)
     if job.model == READER:
         session.agent.side.worker = StepWorker()  # makes background calls deterministic
-    return hold(session, job)
+    return ask_in_session(session, job)
 
 
-def hold(session: Session, job: Job) -> list[Row]:
+def ask_in_session(session: Session, job: Job) -> list[Row]:
     """Run a job in this session; a row for each exchange.
 
     Each row has the columns of the job and:
@@ -145,7 +145,7 @@ def _answer(session: Session, exchange: Exchange, kind: str) -> Row:
         for event in session.ask(exchange.question):
             ended = event if isinstance(event, Answered) else ended
     text = ended.text if ended else ""
-    scored = score(exchange, text, kind) if exchange.scored else None
+    scored = score_answer(exchange, text, kind) if exchange.scored else None
     ledger, counter = session.agent.ledger, session.agent.backend.counter
     said = [Action.of(message) for message in session.agent.history[before:] if message.role == "assistant"]
     passages = ended is not None and ended.ending == "passages"
@@ -154,7 +154,9 @@ def _answer(session: Session, exchange: Exchange, kind: str) -> Row:
         "why": "passages, no answer" if scored and passages else scored.why if scored else "",
         "text": text,
         "ending": ended.ending if ended else NO_ROOM,
-        "places": [place(fact, ledger.view, counter) if ended and ledger.view else None for fact in exchange.facts],
+        "places": [
+            fact_depth(fact, ledger.view, counter) if ended and ledger.view else None for fact in exchange.facts
+        ],
         "actions": [[action.text, [*map(list, action.calls)]] for action in said],
     }
 
@@ -172,22 +174,22 @@ def _figures(calls: Sequence[Call], prices: Prices) -> Row:
         "prompt": every.prompt.tokens,
         "prefill": every.prefill.tokens,
         "output": every.output.tokens,
-        "cost": cost(every, prices),
+        "cost": price_calls(every, prices),
         "side_calls": side.calls,
-        "side_cost": cost(side, prices),
+        "side_cost": price_calls(side, prices),
         "spent": sum(_at_most(call, prices) for call in calls),
     }
 
 
 def _at_most(call: Call, prices: Prices) -> float:
-    known = cost(call, prices)
+    known = price_calls(call, prices)
     return (call.prompt.tokens or 0) + prices.output * (call.output.tokens or 0) if known is None else known
 
 
 # --- where a passage stood --------------------------------------------------------------------------------------------
 
 
-def place(fact: Fact, view: View, counter: Counter) -> float | None:
+def fact_depth(fact: Fact, view: View, counter: Counter) -> float | None:
     """The start of a fact's passage in a prompt, as the share of tokens before it; None if it is not there.
 
     The passage is a sentence that proves the fact, word for word; if it occurs several times, the last one counts. Tool
@@ -197,7 +199,7 @@ def place(fact: Fact, view: View, counter: Counter) -> float | None:
     before, found = float(view.overhead), None
     for message in view.messages:
         size = counter.count(message)
-        for text in (_bare(message.content), _bare(plain(message.content))):
+        for text in (_bare(message.content), _bare(strip_markup(message.content))):
             at = max((text.rfind(sentence) for sentence in wanted), default=-1)
             if at >= 0:
                 found = (before + size * at / len(text)) / max(1, view.tokens)

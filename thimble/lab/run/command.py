@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any, get_args
 
 from thimble.agent.errors import UsageError
-from thimble.corpus.questions import QUESTIONS_FILE, Kind, load
-from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of, made_by, run_experiment
+from thimble.corpus.questions import QUESTIONS_FILE, Kind, load_questions
+from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, code_of, group_rows, made_by, run_experiment
 from thimble.lab.experiment_flags import MODEL_FORM, model_name
 from thimble.lab.findings import ResultTable
 from thimble.lab.run.answer_tables import JOB, answer_tables, wrong_answers
-from thimble.lab.run.ask import CARD, STUDY_BUDGET, Job, ask
+from thimble.lab.run.ask import CARD, STUDY_BUDGET, Job, run_job
 from thimble.models import READER
 from thimble.models.prices import read_prices
-from thimble.session.figures import several
 from thimble.session.session import Session
 from thimble.session.settings_table import SETTINGS, Given
 from thimble.strategies.spec import parse_spec
 from thimble.strategies.table import STRATEGIES
+from thimble.tools.wording import count_noun
 
 PAPER_TEMPERATURE = 0.8
 """The agent's temperature in The Complexity Trap."""
@@ -68,7 +68,7 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
         if options.store and not options.strategy:
             return []
         path = QUESTIONS_FILE if options.questions == "shipped" else Path(options.questions)
-        questions = [one for one in load(path).questions if not options.kind or one.kind in options.kind]
+        questions = [one for one in load_questions(path).questions if not options.kind or one.kind in options.kind]
         if not questions:
             raise UsageError(f"{path} has no questions of this kind", "leave out --kind, or give another one")
         card = read_prices(options.price)
@@ -101,8 +101,8 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
             Session(job.settings).agent  # noqa: B018
 
     def measure(self, case: Job) -> list[Row]:
-        """A row for each exchange: `thimble.lab.run.ask.hold` has its columns."""
-        return ask(case)
+        """A row for each exchange: `thimble.lab.run.ask.ask_in_session` has its columns."""
+        return run_job(case)
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """Sort the rows by model, budget and strategy, built-in strategies in the order of their table."""
@@ -112,14 +112,14 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
             model, budget, strategy = setting
             return model, budget, order.get(parse_spec(strategy)[0].name, len(order)), strategy
 
-        found = by(rows, "model", "budget", "strategy")
+        found = group_rows(rows, "model", "budget", "strategy")
         return [row for setting in sorted(found, key=place) for row in found[setting]]
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """The number of jobs, of failed ones, and of those that other code made."""
-        jobs = [found[0] for found in by(rows, *JOB).values()]
+        jobs = [found[0] for found in group_rows(rows, *JOB).values()]
         failed = [job for job in jobs if job["error"]]
-        yield f"{several(len(jobs), 'finished job')}, {len(failed):,} of them failed, code {made_by()}."
+        yield f"{count_noun(len(jobs), 'finished job')}, {len(failed):,} of them failed, code {made_by()}."
         if failed:
             first = failed[0]
             yield f"The first failure: {first['question']} under {first['strategy']}: {first['error']}."

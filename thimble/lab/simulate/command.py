@@ -10,13 +10,13 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 from thimble.agent.budget import UNLIMITED
-from thimble.commands.trajectories import Trajectory, read
-from thimble.lab.experiment import Experiment, Row, Rows, by, run_experiment
-from thimble.lab.experiment_flags import add_prompts, whole
+from thimble.commands.trajectories import Trajectory, read_trajectories
+from thimble.lab.experiment import Experiment, Row, Rows, group_rows, run_experiment
+from thimble.lab.experiment_flags import add_prompts, whole_number
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.command import ReplayCase, replay_cases
-from thimble.lab.replay.recorded_replay import cost, counter_of, figures
-from thimble.lab.simulate.equal_turns import MeanTurn, means, run
+from thimble.lab.replay.recorded_replay import counter_of, run_cost, run_figures
+from thimble.lab.simulate.equal_turns import MeanTurn, make_run, mean_of_turns
 from thimble.session import figures as shown
 
 SIMULATED_STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")
@@ -43,17 +43,17 @@ class Simulate(Experiment[ReplayCase]):
         """Add the flags for the sizes and the number of turns, strategies and prices."""
         add = parser.add_argument
         add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories; their mean turn is used")
-        turns = whole("--turns", 1, MOST_TURNS)
+        turns = whole_number("--turns", 1, MOST_TURNS)
         add("--turns", default=TURN_LIMIT, type=turns, metavar="N", help=f"default: {TURN_LIMIT}")
         for name in ("reasoning", "action", "observation"):
             told = f"tokens of the {name} of a turn; default: {getattr(DEFAULT_TURN, name)}, or the mean of FILE"
-            add(f"--{name}", type=whole(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
+            add(f"--{name}", type=whole_number(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
         add_prompts(parser, " ".join(SIMULATED_STRATEGIES), SIMULATED_PRICES)
 
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """A case for each strategy."""
         options.turn = mean_turn(options)
-        made = run(options.turn, options.turns, counter_of(options.model))
+        made = make_run(options.turn, options.turns, counter_of(options.model))
         specs = options.strategy or SIMULATED_STRATEGIES
         return replay_cases([made], specs, options, [options.budget], cached=SIMULATED_PRICES)
 
@@ -72,7 +72,7 @@ class Simulate(Experiment[ReplayCase]):
                 for call in calls
             ]
             counter = counter_of(case.setting.model)
-            costs = (cost(figures(Trajectory("", ()), [call], counter), price) for call in calls)
+            costs = (run_cost(run_figures(Trajectory("", ()), [call], counter), price) for call in calls)
             for row, so_far in zip(rows, accumulate(costs), strict=True):
                 row[f"cost_{price.cached}"] = so_far
         return rows
@@ -97,31 +97,34 @@ class Simulate(Experiment[ReplayCase]):
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, list[float]]:
         """The prompt tokens of each strategy, turn by turn."""
-        return {spec: [row["prompt_tokens"] or 0 for row in found] for (spec,), found in by(rows, "strategy").items()}
+        return {
+            spec: [row["prompt_tokens"] or 0 for row in found]
+            for (spec,), found in group_rows(rows, "strategy").items()
+        }
 
 
 def mean_turn(options: argparse.Namespace) -> MeanTurn:
     """The sizes from the flags; the others from the mean of the files, or the default."""
     measured = DEFAULT_TURN
     if options.files:
-        measured = means(read(options.files, options.observations), counter_of(options.model))
+        measured = mean_of_turns(read_trajectories(options.files, options.observations), counter_of(options.model))
     given = (options.reasoning, options.action, options.observation)
     return MeanTurn(*(one if one is not None else other for one, other in zip(given, astuple(measured), strict=True)))
 
 
 def _charts(rows: Rows) -> Iterator[str]:
     """A block chart of each strategy's prompts."""
-    for (strategy,), turns in by(rows, "strategy").items():
+    for (strategy,), turns in group_rows(rows, "strategy").items():
         yield from ("", f"{strategy}: {_range(turns)}", *blocks([turn["prompt_tokens"] for turn in turns]))
 
 
 def _prompt_sizes(rows: Rows) -> ResultTable:
     """The prompt tokens at some turns."""
-    found = by(rows, "strategy")
+    found = group_rows(rows, "strategy")
     last = max(row["turn"] for row in rows)
     at = [number for number in (10, 50, 100, 250) if number < last] + [last]
     sizes = [
-        [strategy, *(shown.tokens(turns[number - 1]["prompt_tokens"]) for number in at)]
+        [strategy, *(shown.format_tokens(turns[number - 1]["prompt_tokens"]) for number in at)]
         for (strategy,), turns in found.items()
     ]
     return ResultTable("Prompt tokens at a turn", ["strategy", *(f"{number:,}" for number in at)], sizes)
@@ -135,22 +138,22 @@ def _sums(rows: Rows) -> ResultTable:
         prompt, prefill = (sum(turn[name] or 0 for turn in turns) for name in ("prompt_tokens", "prefill_tokens"))
         return [
             strategy,
-            shown.short(prompt),
-            shown.short(prefill),
+            shown.format_short(prompt),
+            shown.format_short(prefill),
             f"{1 - prefill / prompt:.1%}" if prompt else "?",
             f"{sum(turn['side_calls'] for turn in turns)}",
-            *(shown.short(round(turns[-1][name])) for name in costs),
+            *(shown.format_short(round(turns[-1][name])) for name in costs),
         ]
 
     columns = ["strategy", "prompt", "prefill", "cached", "side", *costs.values()]
     return ResultTable(
-        "All turns", columns, [cells(strategy, turns) for (strategy,), turns in by(rows, "strategy").items()]
+        "All turns", columns, [cells(strategy, turns) for (strategy,), turns in group_rows(rows, "strategy").items()]
     )
 
 
 def _crossings(rows: Rows) -> ResultTable:
     """For pairs of strategies, and each price, the turn from which on the first one's total cost stays lower."""
-    costs, found = _costs(rows), by(rows, "strategy")
+    costs, found = _costs(rows), group_rows(rows, "strategy")
     crossed = []
     for (one,), ours in found.items():
         for (other,), theirs in found.items():

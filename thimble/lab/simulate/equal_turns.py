@@ -24,7 +24,7 @@ class MeanTurn:
     observation: int
 
 
-def means(runs: Sequence[Trajectory], counter: Counter) -> MeanTurn:
+def mean_of_turns(runs: Sequence[Trajectory], counter: Counter) -> MeanTurn:
     """The rounded means over all turns of all runs, each with the same weight (Eq. 7).
 
     A turn is an assistant message; its calls are the action, and the results up to the next turn the observation.
@@ -39,7 +39,7 @@ def means(runs: Sequence[Trajectory], counter: Counter) -> MeanTurn:
     return MeanTurn(round(words / turns), round((whole - words) / turns), round(seen / turns))
 
 
-def run(of: MeanTurn, turns: int, counter: Counter) -> Trajectory:
+def make_run(of: MeanTurn, turns: int, counter: Counter) -> Trajectory:
     """Make a run of a task and this many turns, each of this size.
 
     Raises:

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError
-from thimble.commands.trajectories import read
-from thimble.lab.experiment import RAW_AGENT, Rows, by, run_experiment
-from thimble.lab.experiment_flags import add_costs, add_lag, whole
+from thimble.commands.trajectories import read_trajectories
+from thimble.lab.experiment import RAW_AGENT, Rows, group_rows, run_experiment
+from thimble.lab.experiment_flags import add_costs, add_lag, whole_number
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.command import Replay, ReplayCase, replay_cases
-from thimble.lab.replay.cost_tables import FAULT_COLUMNS, FAULTS, described, faults, sent
+from thimble.lab.replay.cost_tables import FAULT_COLUMNS, FAULTS, comparable_rows, describe_runs, faults
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
-from thimble.lab.simulate.equal_turns import MeanTurn, run
-from thimble.lab.statistics import holm, interval, least, paired, resampled
+from thimble.lab.simulate.equal_turns import MeanTurn, make_run
+from thimble.lab.statistics import compare_paired, holm, least_shares, percentile_interval, resample_means
 from thimble.lab.sweep.grid import Grid, parse_grid
 from thimble.lab.table.outcomes import FEW_PAIRS
 
@@ -48,7 +48,7 @@ expands the braces itself. {1..5} are the numbers from 1 to 5. FILE is as for la
         add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories")
         add("--simulated", type=_mean_turn, metavar="R,A,O",
             help="simulate runs instead: tokens of reasoning, action and observation in each turn")  # fmt: skip
-        add("--turns", nargs="+", default=[TURN_LIMIT], type=whole("--turns", 1, MOST_TURNS), metavar="N",
+        add("--turns", nargs="+", default=[TURN_LIMIT], type=whole_number("--turns", 1, MOST_TURNS), metavar="N",
             help=f"turns of the simulated runs, one run each; default: {TURN_LIMIT}")  # fmt: skip
         told = "SPECs, with values in braces"
         add("--strategy", nargs="+", action="extend", required=True, metavar="GRID", help=told)
@@ -63,22 +63,26 @@ expands the braces itself. {1..5} are the numbers from 1 to 5. FILE is as for la
         specs = [spec for grid in _grids(options) for spec in (*(spec for _, spec in grid.settings()), grid.default)]
         if options.simulated:
             counter = counter_of(options.model)
-            runs = [run(options.simulated, turns, counter) for turns in dict.fromkeys(options.turns)]
+            runs = [make_run(options.simulated, turns, counter) for turns in dict.fromkeys(options.turns)]
         else:
-            runs = read(options.files, options.observations)
+            runs = read_trajectories(options.files, options.observations)
         return replay_cases(runs, [RAW_AGENT, *specs], options, options.budget, options.lag)
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """The rows of a replay."""
-        if not any(row["calls"] for row in sent(rows)):
+        if not any(row["calls"] for row in comparable_rows(rows)):
             raise UsageError("no run fits the budget under all of these settings", "give a larger --budget")
         return super().derive(rows, options)
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """A description of the runs under each budget."""
-        yield from dict.fromkeys(map(described, by(rows, "budget", "lag").values()))
+        yield from dict.fromkeys(map(describe_runs, group_rows(rows, "budget", "lag").values()))
         number = (
-            1 if options.simulated else min(len(by(group, "run")) for group in by(sent(rows), "budget", "lag").values())
+            1
+            if options.simulated
+            else min(
+                len(group_rows(group, "run")) for group in group_rows(comparable_rows(rows), "budget", "lag").values()
+            )
         )
         if 1 < number < FEW_PAIRS:
             yield f"{number} runs: so few make the intervals too narrow and p too small."
@@ -87,7 +91,10 @@ expands the braces itself. {1..5} are the numbers from 1 to 5. FILE is as for la
         """Maps, all settings, the best of each condition, and the faults at all prices together."""
         yield from sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
         names = ("strategy", "budget", "lag")
-        cells = [[spec, *map(_value, at), *faults(own)] for (spec, *at), own in by(sent(rows), *names).items()]
+        cells = [
+            [spec, *map(_value, at), *faults(own)]
+            for (spec, *at), own in group_rows(comparable_rows(rows), *names).items()
+        ]
         if options.files:
             yield ResultTable("Lost and repeats", (*names, *FAULT_COLUMNS), cells, FAULTS)
 
@@ -142,7 +149,7 @@ class Cell:
     @property
     def interval(self) -> str:
         """The 95 % interval of the mean by a bootstrap over the runs, formatted; "" for one run."""
-        return _interval(*interval(resampled(self.scores)), _change) if len(self.scores) > 1 else ""
+        return _interval(*percentile_interval(resample_means(self.scores)), _change) if len(self.scores) > 1 else ""
 
 
 Sheet = Sequence[Cell]
@@ -156,10 +163,10 @@ def sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet
     """
     names = ["budget", *["lag"] * any(row["lag"] for row in rows), *["turns"] * apart]
     made: list[Sheet] = []
-    for values, group in by([row for row in sent(rows) if row["calls"]], *names).items():
-        for grid, ((price,), found) in product(grids, by(group, "cached_price").items()):
+    for values, group in group_rows([row for row in comparable_rows(rows) if row["calls"]], *names).items():
+        for grid, ((price,), found) in product(grids, group_rows(group, "cached_price").items()):
             condition = dict(zip([*names, "cached price"], map(_value, [*values, price]), strict=True))
-            scores = {spec: [row["change"] for row in own] for (spec,), own in by(found, "strategy").items()}
+            scores = {spec: [row["change"] for row in own] for (spec,), own in group_rows(found, "strategy").items()}
             cells = [
                 Cell(grid, dict(zip(grid.axes, at, strict=True)), condition, spec, scores[spec])
                 for at, spec in grid.settings()
@@ -230,14 +237,14 @@ def _best(sheets: Sequence[Sheet]) -> ResultTable:
         rivals.append(dict(zip(["second"], others, strict=False)))
         rivals[-1] |= {"default": default} if default.spec != best.spec else {}
     pairs = [(best_of(sheet), rival) for sheet, each in zip(sheets, rivals, strict=True) for rival in each.values()]
-    found = [paired(best.scores, rival.scores) for best, rival in pairs]
+    found = [compare_paired(best.scores, rival.scores) for best, rival in pairs]
     comparisons = zip(found, holm([one.p for one in found]), strict=True)
     rows = []
     for sheet, each in zip(sheets, rivals, strict=True):
         best, scores = best_of(sheet), [cell.scores for cell in sheet[:-1]]
         several = len(best.scores) > 1
         same = scores.count(best.scores) - 1
-        chosen = least(scores)[scores.index(best.scores)]
+        chosen = least_shares(scores)[scores.index(best.scores)]
         setting = f"  {best.spec}{f' and {same} with the same scores' if same else ''}"
         rows.append([", ".join(["cost", *map(" ".join, best.condition.items())]), "", "", ""])
         rows.append([setting, f"{best.shown} {best.interval}".strip(), "", f"chosen {chosen:.0%}" if several else ""])

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from thimble.agent.errors import UsageError, did_you_mean
-from thimble.lab.csv_records import read
-from thimble.lab.experiment import Experiment, Row, Rows, by, hash_of, run_experiment
+from thimble.lab.csv_records import read_csv
+from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
 from thimble.lab.findings import ResultTable
-from thimble.lab.table.outcomes import FEW_PAIRS, corrected, difference, difference_table, rates, with_interval
+from thimble.lab.table.outcomes import FEW_PAIRS, correct_p_values, difference, difference_table, rates, with_interval
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
 NAMED_INSTANCES = 20
@@ -55,7 +55,7 @@ row for each instance under each strategy.
 
     def cases(self, options: argparse.Namespace) -> list[StrategyOutcomes]:
         """A case for each strategy."""
-        found = by(outcomes(options.file), "strategy")
+        found = group_rows(read_outcomes(options.file), "strategy")
         names = [name for (name,) in found]
         baseline = options.baseline = options.baseline or names[0]
         if baseline not in names:
@@ -69,7 +69,7 @@ row for each instance under each strategy.
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """Add the corrected p values."""
-        return corrected(rows)
+        return correct_p_values(rows)
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """How to read the tables."""
@@ -106,14 +106,14 @@ row for each instance under each strategy.
                 yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."
 
 
-def outcomes(path: Path) -> list[Row]:
+def read_outcomes(path: Path) -> list[Row]:
     """Read the rows of a file.
 
     Raises:
         UsageError: the file or a value is invalid, an instance occurs twice, or there are no rows.
     """
     found: dict[tuple[str, str], Row] = {}
-    for record in read(path, OUTCOME_COLUMNS):
+    for record in read_csv(path, OUTCOME_COLUMNS):
         strategy, instance = record.name("strategy"), record.name("instance")
         if (strategy, instance) in found:
             raise UsageError(f"{record.place}: {strategy} already has {instance}", "give each instance once")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thimble.lab.experiment import Row, Rows, by
+from thimble.lab.experiment import Row, Rows, group_rows
 from thimble.lab.findings import ResultTable
-from thimble.lab.statistics import holm, interval, paired, resampled, wilson
+from thimble.lab.statistics import compare_paired, holm, percentile_interval, resample_means, wilson
 
 MEASURES = {"solved": ("Δ solved, points", "+z.1f"), "cost": ("Δ cost", "+.4g"), "turns": ("Δ turns", "+.4g")}
 """The title and format spec of each difference."""
@@ -35,15 +35,15 @@ def rates(rows: Rows) -> Row:
     for name in ("cost", "turns"):
         values = [row[name] for row in rows if name in row]
         if values:
-            low, high = interval(resampled(values))
+            low, high = percentile_interval(resample_means(values))
             found |= {name: sum(values) / len(values), f"{name}_low": low, f"{name}_high": high}
     return found
 
 
 def differences(rows: Rows, baseline: str) -> list[Row]:
     """A row for each strategy: its differences from the baseline (rates in points), with corrected p."""
-    found = by(rows, "strategy")
-    return corrected([difference(mine, found[baseline,]) for mine in found.values()])
+    found = group_rows(rows, "strategy")
+    return correct_p_values([difference(mine, found[baseline,]) for mine in found.values()])
 
 
 def difference(rows: Rows, base: Rows) -> Row:
@@ -57,7 +57,7 @@ def difference(rows: Rows, base: Rows) -> Row:
     found: Row = {"strategy": strategy, "pairs": len(both)}
     for measure in MEASURES:
         values: list[list[Any]] = [[of[name].get(measure) for name in both] for of in (ours, theirs)]
-        compared = paired(*values) if both and None not in values[0] + values[1] else None
+        compared = compare_paired(*values) if both and None not in values[0] + values[1] else None
         found |= {
             f"{measure}_difference": compared and compared.difference,
             f"{measure}_difference_low": compared and compared.low,
@@ -68,7 +68,7 @@ def difference(rows: Rows, base: Rows) -> Row:
     return found | {"unpaired": sorted(ours.keys() ^ theirs.keys())}
 
 
-def corrected(rows: Sequence[Row]) -> list[Row]:
+def correct_p_values(rows: Sequence[Row]) -> list[Row]:
     """Correct each p for all comparisons of the table."""
     places = [(row, f"{name}_p") for row in rows for name in MEASURES if row[f"{name}_p"] is not None]
     for (row, key), p in zip(places, holm([row[key] for row, key in places]), strict=True):

@@ -53,7 +53,7 @@ class FineTuning:
     save_every: int = 25
 
 
-def ended(out: Path) -> bool:
+def has_ended(out: Path) -> bool:
     """Whether the training in this folder is complete."""
     return (out / CURVE).exists()
 
@@ -66,7 +66,7 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
     Raises:
         UsageError: a package is missing, there is no such model, or no example is short enough.
     """
-    if ended(out):
+    if has_ended(out):
         return out
     model = load_base(base)
     rows = [row for row in (_row(model.tokenizer, one) for one in examples) if len(row["input_ids"]) <= how.longest]

@@ -166,7 +166,7 @@ def _rendered(message: Message) -> str:
 def spaced(arguments: str) -> str:
     """JSON text in one line with the usual spacing, as templates write it; other text unchanged."""
     try:
-        return _json(foreign.read(arguments))
+        return _json(foreign.parse_json(arguments))
     except ValueError:
         return arguments
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.errors import ModelError
 from thimble.models.embeddings import unit
 from thimble.models.server import TooLong
-from thimble.models.wire.retry import retried
+from thimble.models.wire.retry import retry_busy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +82,7 @@ class ServedEmbedder(ABC):
 
     def _patiently(self, texts: Sequence[str]) -> Any:
         """The server's answer; a busy server is asked again."""
-        *_, answer = retried(lambda: [self._asked(texts)], self._sleep)
+        *_, answer = retry_busy(lambda: [self._asked(texts)], self._sleep)
         return answer
 
     def _checked(self, vectors: Any, wanted: int) -> NDArray[np.float32]:
@@ -92,13 +92,13 @@ class ServedEmbedder(ABC):
         try:
             rows = np.array(vectors, np.float32)
         except (ValueError, TypeError, OverflowError) as error:
-            raise misshapen("something other than rows of numbers") from error
+            raise malformed_error("something other than rows of numbers") from error
         if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
-            raise misshapen("something other than rows of numbers")
+            raise malformed_error("something other than rows of numbers")
         if len(rows) != wanted:
-            raise misshapen(f"{len(rows)} vectors for {wanted} texts")
+            raise malformed_error(f"{len(rows)} vectors for {wanted} texts")
         if rows.shape[1] != (self._numbers or rows.shape[1]):
-            raise misshapen(f"vectors of {rows.shape[1]} numbers after some of {self._numbers}")
+            raise malformed_error(f"vectors of {rows.shape[1]} numbers after some of {self._numbers}")
         self._numbers = rows.shape[1]
         return rows
 
@@ -112,6 +112,6 @@ class ServedEmbedder(ABC):
             raise ModelError(what, f"{error.fix}; or go without: --embeddings none") from error
 
 
-def misshapen(what: str) -> ModelError:
+def malformed_error(what: str) -> ModelError:
     """The error for an answer without the vectors of the texts."""
     return ModelError(f"the server answered with {what}", "check that it speaks this protocol; its log may say more")

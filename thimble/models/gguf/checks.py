@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.metadata import version
 
-from thimble.models.gguf.child import fits
+from thimble.models.gguf.child import check_fit
 from thimble.models.gguf.server import LocalModels
 from thimble.models.server import Check
 from thimble.models.tool_calls.caller import ToolCaller
@@ -14,5 +14,5 @@ from thimble.models.tool_calls.caller import ToolCaller
 def checks(server: LocalModels, caller: ToolCaller) -> Iterator[Check]:
     """Whether this machine can run it. Raises ModelError."""
     file = server.found(caller.model).path
-    fits(file)
+    check_fit(file)
     yield Check(f"xllamacpp {version('xllamacpp')}; weights of {file.stat().st_size / 1e9:,.1f} GB, which fit")

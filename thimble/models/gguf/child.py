@@ -59,7 +59,7 @@ class Child:
             if self.runs(context):
                 return
             self.end()
-            fits(self.path)
+            check_fit(self.path)
             self._log = tempfile.TemporaryFile()  # noqa: SIM115 (without a name, it goes when the process is killed)
             self._context, self.key = context, secrets.token_urlsafe(32)
             program, pipe = [sys.executable, "-P", str(SERVE_FILE)], subprocess.PIPE
@@ -109,7 +109,7 @@ class Child:
         return ModelError(what, f"{fix}; its log: {file.name}")
 
 
-def fits(path: Path) -> None:
+def check_fit(path: Path) -> None:
     """Raise ModelError if a model cannot run: check the package, the file, and the memory for its weights."""
     if not is_installed():
         raise ModelError("models without a server need the package xllamacpp", XLLAMACPP_INSTALL)

@@ -125,7 +125,7 @@ def _pulled(name: str, manifest: Path) -> LocalModel:
     """A pulled model. Of its parts only the weights are used, and the template in their file."""
     digests: dict[Any, str] = {}
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError), manifest.open("rb") as file:
-        for layer in foreign.read(file.read(MANIFEST_BYTES))["layers"]:
+        for layer in foreign.parse_json(file.read(MANIFEST_BYTES))["layers"]:
             digests[layer["mediaType"].rpartition(".")[2]] = str(layer["digest"])
     if "adapter" in digests:
         raise ModelError(f"{name} has an adapter, which only Ollama can apply", "start Ollama: ollama serve")

@@ -21,11 +21,11 @@ from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import CHAT, OllamaServer
 from thimble.models.server import THINKING_TOKENS, fitting, too_small
 from thimble.models.wire import http
-from thimble.models.wire.address import hidden
-from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless
+from thimble.models.wire.address import hide_login
+from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless_error
 from thimble.models.wire.calls import call_ids
-from thimble.models.wire.connection import encoded
-from thimble.models.wire.retry import retried
+from thimble.models.wire.connection import encode_body
+from thimble.models.wire.retry import retry_busy
 from thimble.models.wire.text import ReplyText
 
 CONTEXT_STEP_TOKENS = 16_384
@@ -116,11 +116,11 @@ class Ollama(Backend):
         """
         if self._must_load():
             yield Waiting(f"loading {self.model}")
-        request = encoded(self._request(messages, tools, max_tokens, temperature, shape))
-        yield Sent(hidden(f"{self.server.url}{CHAT}"), request.decode())
+        request = encode_body(self._request(messages, tools, max_tokens, temperature, shape))
+        yield Sent(hide_login(f"{self.server.url}{CHAT}"), request.decode())
         allowance = self.server.allowance(self.server.options.reply)
         reply = partial(self._reply, request, messages, allowance)
-        yield from retried(reply, self.server.sleep, allowance.seconds_left)
+        yield from retry_busy(reply, self.server.sleep, allowance.seconds_left)
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
@@ -164,18 +164,18 @@ class Ollama(Backend):
         calls = 0
         with closing(self.server.stream(CHAT, request, allowance, self.model)) as lines:
             for line in lines:
-                new = wire.deltas(line, taken)
+                new = wire.read_deltas(line, taken)
                 said += new
                 calls += sum(isinstance(delta, ToolCall) for delta in new)
                 if calls > REPLY_CALLS:
-                    raise endless()
+                    raise endless_error()
                 if line.get("done"):
-                    new.append(wire.usage(line))
+                    new.append(wire.read_usage(line))
                 for delta in new:
                     yield from tags.take(delta)
                 if line.get("done"):
                     return
-        raise RepetitionDetected if wire.stopped_by_guard([*said]) else http.stopped()
+        raise RepetitionDetected if wire.stopped_by_guard([*said]) else http.stopped_error()
 
     def _request(
         self,
@@ -189,7 +189,7 @@ class Ollama(Backend):
         options, alive = self.server.options, self.server.options.keep_alive
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": wire.prompt(messages),
+            "messages": wire.request_messages(messages),
             "stream": options.stream,
             "options": {**options.sampling(temperature), "num_ctx": self.context},
             "keep_alive": int(alive) if alive.lstrip("-").isdecimal() else alive,

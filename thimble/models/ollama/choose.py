@@ -23,7 +23,7 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
     if wanted:
         found = next((name for name in names if tagged(name) == tagged(wanted)), None)
         if found is None:
-            raise missing(wanted, names)
+            raise missing_model_error(wanted, names)
         return found
 
     def chats(name: str) -> bool:
@@ -43,7 +43,7 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
     return chosen
 
 
-def missing(model: str, names: Sequence[str]) -> ModelError:
+def missing_model_error(model: str, names: Sequence[str]) -> ModelError:
     """The error for a model that is not among the installed ones."""
     others = f"installed: {named(names)}" if names else "no model is installed"
     return ModelError(f"the model {model!r} is not installed", f"ollama pull {model} ({others})")

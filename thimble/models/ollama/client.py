@@ -60,7 +60,7 @@ class _Connection:
 
     def request(self, path: str, content: bytes | None) -> _Connection:
         with self.stream(path, content):
-            body = http.whole(self._response, self._allowance)
+            body = http.read_body(self._response, self._allowance)
         self._answer = self._server.parsed(body)
         if not isinstance(self._answer, dict):
             raise self._server.unreadable(body)
@@ -78,11 +78,11 @@ class _Connection:
         return self._answer
 
     def iter_lines(self) -> Iterator[str]:
-        for line in filter(bytes.strip, http.lines(self._response, self._allowance)):
+        for line in filter(bytes.strip, http.read_stream_lines(self._response, self._allowance)):
             try:
-                answer = foreign.read(line, strict=False)
+                answer = foreign.parse_json(line, strict=False)
             except ValueError as error:
-                raise (http.stopped() if line.startswith(b"{") else self._server.unreadable(line)) from error
+                raise (http.stopped_error() if line.startswith(b"{") else self._server.unreadable(line)) from error
             if not isinstance(answer, dict):
                 raise self._server.unreadable(line)
             if any(key.startswith("error") and answer[key] is not None for key in answer):

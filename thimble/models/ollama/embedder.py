@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thimble.models.embeddings.served import ServedEmbedder
-from thimble.models.ollama.errors import unreadable
+from thimble.models.ollama.errors import unreadable_error
 from thimble.models.ollama.server import OllamaServer
 
 
@@ -25,7 +25,7 @@ class OllamaEmbedder(ServedEmbedder):
         body = {"model": self.model, "input": texts}
         answer = self._server.ask("/api/embed", body, self.model, self._server.options.reply)
         if "embeddings" not in answer:
-            raise unreadable(json.dumps(answer).encode())
+            raise unreadable_error(json.dumps(answer).encode())
         return answer["embeddings"]
 
 

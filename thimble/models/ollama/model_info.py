@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from thimble.models.server import Think
-from thimble.models.wire.bounds import name
-from thimble.models.wire.http import figure
+from thimble.models.wire.bounds import clean_name
+from thimble.models.wire.http import read_count
 
 Level = bool | str
 LEVELS = 8
@@ -49,15 +49,17 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
     details, values, usual = _table(answer.get("details")), thinking.get("values"), thinking.get("default")
     examples, facts = answer.get("messages"), _table(answer.get("model_info"))
     return ModelInfo(
-        abilities=frozenset(map(name, abilities)) if isinstance(abilities, list) else None,
-        context=next((figure(value) or None for key, value in facts.items() if key.endswith(".context_length")), None),
+        abilities=frozenset(map(clean_name, abilities)) if isinstance(abilities, list) else None,
+        context=next(
+            (read_count(value) or None for key, value in facts.items() if key.endswith(".context_length")), None
+        ),
         levels=tuple(filter(_is_level, values))[:LEVELS] if isinstance(values, list) else None,
         usual=usual if _is_level(usual) else None,
-        family=name(details.get("family")),
+        family=clean_name(details.get("family")),
         examples=len(examples) if isinstance(examples, list) else 0,
         remote=bool(answer.get("remote_host")),
         weights=tuple(re.findall(r"(?m)^(?:FROM|ADAPTER) .+", str(answer.get("modelfile")))),
-        parameters=figure(facts.get("general.parameter_count")) or None,
+        parameters=read_count(facts.get("general.parameter_count")) or None,
     )
 
 
@@ -95,7 +97,7 @@ def tagged(model: str) -> str:
 
 
 def _is_level(value: object) -> TypeGuard[Level]:
-    return isinstance(value, bool) or bool(name(value))
+    return isinstance(value, bool) or bool(clean_name(value))
 
 
 def _table(value: object) -> Mapping[str, Any]:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from thimble.agent.background import pause
 from thimble.agent.errors import ModelError
-from thimble.models.ollama.choose import choose_model, missing
-from thimble.models.ollama.errors import OLLAMA_START, pull_refusal, refusal, unreadable
+from thimble.models.ollama.choose import choose_model, missing_model_error
+from thimble.models.ollama.errors import OLLAMA_START, pull_refusal, refusal_error, unreadable_error
 from thimble.models.ollama.model_info import ModelInfo, model_info, tagged
 from thimble.models.server import ServerOptions
 from thimble.models.wire import bounds, http
 from thimble.models.wire.address import gets, host_url
-from thimble.models.wire.bounds import Allowance, Bounds, silent
-from thimble.models.wire.connection import ServerConnection, encoded
+from thimble.models.wire.bounds import Allowance, Bounds, silence_error
+from thimble.models.wire.connection import ServerConnection, encode_body
 from thimble.models.wire.retry import after_seconds
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class Download:
 
     def add(self, step: Mapping[str, Any]) -> PullProgress:
         """The progress after one more line from the server."""
-        layer, total = bounds.name(step.get("digest")), http.figure(step.get("total"))
-        done = http.figure(step.get("completed"))
+        layer, total = bounds.clean_name(step.get("digest")), http.read_count(step.get("total"))
+        done = http.read_count(step.get("completed"))
         known = layer in self._total or len(self._total) < LAYERS
         if layer and total and known:
             self._total[layer] = max(total, self._total.get(layer, 0))
@@ -114,7 +114,7 @@ class OllamaServer(ServerConnection):
     def digest(self, model: str) -> str:
         """The digest of an installed model, "" if the server does not say. Raises ModelError if it is not installed."""
         listed = {_name(each): each for each in self._listed("/api/tags")}
-        return bounds.name(listed[choose_model([*listed], model)].get("digest"))
+        return bounds.clean_name(listed[choose_model([*listed], model)].get("digest"))
 
     def choose(self, wanted: str = "") -> str:
         """The wanted model if it is installed; "" for the most suitable one. Raises ModelError."""
@@ -134,7 +134,7 @@ class OllamaServer(ServerConnection):
         listed = self._listed(PS)
         named = [each for each in listed if tagged(_name(each)) == tagged(model)]
         found = next(iter(named or [each for each in listed if self._shares(_name(each), model)]), None)
-        return None if found is None else http.figure(found.get("context_length")) or 0
+        return None if found is None else http.read_count(found.get("context_length")) or 0
 
     def pull(self, model: str) -> Generator[PullProgress, None, None]:
         """Download a model. Closing the generator stops it; the next download continues from there.
@@ -150,7 +150,7 @@ class OllamaServer(ServerConnection):
                 if step.get("status") == "success":
                     self._infos.clear()
                     return
-        raise http.stopped()
+        raise http.stopped_error()
 
     def ask(self, path: str, body: Body | None = None, model: str = "", bounds: Bounds | None = None) -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
@@ -158,10 +158,10 @@ class OllamaServer(ServerConnection):
 
         began = monotonic()
         if began < self._rests.get(path, 0.0):
-            raise silent(self.url, self.bounds.quiet_seconds)
+            raise silence_error(self.url, self.bounds.quiet_seconds)
         try:
             client = OllamaClient(self, self.allowance(bounds), model)
-            return client.ask(path, None if body is None else encoded(body))
+            return client.ask(path, None if body is None else encode_body(body))
         except ModelError:
             if path in (SHOW, PS) and monotonic() - began >= self.bounds.quiet_seconds:
                 self._rests[path] = monotonic() + SLOW_SECONDS
@@ -178,21 +178,21 @@ class OllamaServer(ServerConnection):
         """
         from thimble.models.ollama.client import OllamaClient
 
-        return OllamaClient(self, allowance, model).stream(path, body if isinstance(body, bytes) else encoded(body))
+        return OllamaClient(self, allowance, model).stream(path, body if isinstance(body, bytes) else encode_body(body))
 
     def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""
         if response.request.url.path.endswith(PULL):
             return pull_refusal(said, model)
-        error = refusal(response.status_code, said, model, self.url, after_seconds(response.headers))
+        error = refusal_error(response.status_code, said, model, self.url, after_seconds(response.headers))
         if model and error.fix == f"ollama pull {model}":
             with suppress(ModelError):
-                return missing(model, self.models())
+                return missing_model_error(model, self.models())
         return error
 
     def unreadable(self, body: bytes) -> ModelError:
         """The error for an answer that Ollama would not send."""
-        return unreadable(body)
+        return unreadable_error(body)
 
     def _listed(self, path: str) -> list[dict[str, Any]]:
         answer = self.ask(path)
@@ -200,7 +200,7 @@ class OllamaServer(ServerConnection):
         if models is None:
             return []  # how Go may write an empty list
         if not isinstance(models, list):
-            raise unreadable(json.dumps(answer).encode())
+            raise unreadable_error(json.dumps(answer).encode())
         return [each for each in models if isinstance(each, dict)]
 
     def _shares(self, one: str, other: str) -> bool:
@@ -217,7 +217,7 @@ class OllamaServer(ServerConnection):
 
 
 def _name(model: Mapping[str, Any]) -> str:
-    return bounds.name(model.get("model") or model.get("name"))
+    return bounds.clean_name(model.get("model") or model.get("name"))
 
 
 def _is_version(status: int, answer: Any) -> bool:

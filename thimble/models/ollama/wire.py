@@ -9,27 +9,27 @@ from typing import Any
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.chat import UNREADABLE
-from thimble.models.ollama.errors import unreadable
+from thimble.models.ollama.errors import unreadable_error
 from thimble.models.text_observations import as_written
-from thimble.models.wire.bounds import REPLY_CALLS, endless
-from thimble.models.wire.calls import arguments, given
-from thimble.models.wire.http import figure, finish
+from thimble.models.wire.bounds import REPLY_CALLS, endless_error
+from thimble.models.wire.calls import arguments, make_call
+from thimble.models.wire.http import finish_reason, read_count
 
 MOST_EQUAL = 30
 """Maximum run of equal tokens, ignoring blanks, that the guard accepts. Source: `llm/server.go`, 0.33.0."""
 
 
-def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def request_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The messages of a request.
 
     The first is a system message, empty if necessary. Otherwise the server would add the SYSTEM text of the model's
     Modelfile, which is neither wanted nor counted.
     """
     first = [] if messages and messages[0].role == "system" else [{"role": "system", "content": ""}]
-    return [*first, *map(sent, messages)]
+    return [*first, *map(request_message, messages)]
 
 
-def sent(message: Message) -> dict[str, Any]:
+def request_message(message: Message) -> dict[str, Any]:
     """A message of a request."""
     message = as_written(message)
     body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
@@ -45,7 +45,7 @@ def sent(message: Message) -> dict[str, Any]:
     return body
 
 
-def deltas(line: Mapping[str, Any], taken: set[str]) -> list[Delta]:
+def read_deltas(line: Mapping[str, Any], taken: set[str]) -> list[Delta]:
     """The deltas in one line of the reply. The ids of its tool calls are added to `taken`, the ids in use.
 
     Raises ModelError for a line of another form.
@@ -53,9 +53,9 @@ def deltas(line: Mapping[str, Any], taken: set[str]) -> list[Delta]:
     message, said = line.get("message") or {}, list[Delta]()
     calls = message.get("tool_calls") or [] if isinstance(message, dict) else None
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        raise unreadable(json.dumps(line).encode())
+        raise unreadable_error(json.dumps(line).encode())
     if len(calls) > REPLY_CALLS:
-        raise endless()
+        raise endless_error()
     if message.get("thinking"):
         said.append(Thinking(str(message["thinking"])))
     if message.get("content"):
@@ -63,8 +63,8 @@ def deltas(line: Mapping[str, Any], taken: set[str]) -> list[Delta]:
     for call in calls:
         function = call.get("function")
         if not isinstance(function, dict):
-            raise unreadable(json.dumps(line).encode())
-        said.append(given(call.get("id"), function.get("name"), function.get("arguments"), taken))
+            raise unreadable_error(json.dumps(line).encode())
+        said.append(make_call(call.get("id"), function.get("name"), function.get("arguments"), taken))
     return said
 
 
@@ -74,23 +74,23 @@ def stopped_by_guard(said: Sequence[Delta]) -> bool:
     return len(last) > MOST_EQUAL and len(set(last)) == 1
 
 
-def usage(line: Mapping[str, Any]) -> Usage:
+def read_usage(line: Mapping[str, Any]) -> Usage:
     """The usage in the last line; None for values that it leaves out.
 
     For a cached prompt, early servers left out the prompt's count or sent 0.
     """
-    prompt, cached = figure(line.get("prompt_eval_count")) or None, figure(line.get("prompt_eval_cached_count"))
+    prompt, cached = read_count(line.get("prompt_eval_count")) or None, read_count(line.get("prompt_eval_cached_count"))
     return Usage(
         prompt_tokens=prompt,
         cached_tokens=cached if prompt is not None and cached is not None and cached <= prompt else None,
-        output_tokens=figure(line.get("eval_count")),
+        output_tokens=read_count(line.get("eval_count")),
         load_seconds=_seconds(line.get("load_duration")),
         prefill_seconds=_seconds(line.get("prompt_eval_duration")),
         decode_seconds=_seconds(line.get("eval_duration")),
-        finish=finish(line.get("done_reason")),
+        finish=finish_reason(line.get("done_reason")),
     )
 
 
 def _seconds(nanoseconds: object) -> float | None:
-    known = figure(nanoseconds)
+    known = read_count(nanoseconds)
     return None if known is None else known / 1e9

@@ -14,14 +14,14 @@ from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Backend, Delta, Expects, Sent, Thinking
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
-from thimble.models.openai.errors import CHAT, refusal, unreadable
+from thimble.models.openai.errors import CHAT, refusal_error, unreadable_error
 from thimble.models.server import THINKING_TOKENS, CallUnreadable, OptionRefused, ServerOptions, fitting, too_small
 from thimble.models.wire import api_key, http
-from thimble.models.wire.address import hidden
+from thimble.models.wire.address import hide_login
 from thimble.models.wire.bounds import Allowance
 from thimble.models.wire.calls import call_ids
-from thimble.models.wire.connection import encoded
-from thimble.models.wire.retry import retried
+from thimble.models.wire.connection import encode_body
+from thimble.models.wire.retry import retry_busy
 from thimble.models.wire.text import ReplyText
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ class OpenAIBackend(Backend):
         if shape is not None:
             form = {"name": "turn", "schema": shape, "strict": True}
             plain["response_format"] = {"type": "json_schema", "json_schema": form}
-        request = encoded(plain | wishes)
-        yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
+        request = encode_body(plain | wishes)
+        yield Sent(hide_login(f"{self._connection.url}{CHAT}"), request.decode())
         allowance = self._connection.allowance(self._options.reply)
         reply = partial(self._reply, request, messages, allowance)
         try:
-            yield from retried(reply, self._connection.sleep, allowance.seconds_left)
+            yield from retry_busy(reply, self._connection.sleep, allowance.seconds_left)
         except OptionRefused:
             if not wishes:
                 raise
@@ -154,7 +154,7 @@ class OpenAIBackend(Backend):
         """The body of a chat request."""
         body = {
             "model": self.model,
-            **wire.chat(messages, tools, self._connection.thinking),
+            **wire.request_fields(messages, tools, self._connection.thinking),
             **self._thinking(),
             **self._options.sampling(),
         }
@@ -195,12 +195,12 @@ class OpenAIBackend(Backend):
         with self._connection.opened(CHAT, request, allowance, self.model) as response:
             kind = response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it comes in one piece
-                chunk = self._connection.parsed(http.whole(response, allowance))
+                chunk = self._connection.parsed(http.read_body(response, allowance))
                 yield from self._apart(tags, reply.take(self._sound(chunk, begun=False)))
                 if not (reply.finish or reply.length):
-                    raise http.stopped()
+                    raise http.stopped_error()
             else:
-                for line in chain(http.lines(response, allowance), [b""]):
+                for line in chain(http.read_stream_lines(response, allowance), [b""]):
                     field, data = events.take(line) or (b"", b"")
                     if data == wire.STREAM_DONE:
                         break
@@ -208,7 +208,7 @@ class OpenAIBackend(Backend):
                         yield from self._apart(tags, reply.take(self._chunk(field, data, reply)))
                 else:
                     if not reply.finish:
-                        raise http.stopped()
+                        raise http.stopped_error()
             yield from self._apart(tags, reply.end())
             if self._thinks:
                 self._connection.thinking = reply.thinking or self._connection.thinking or "content"
@@ -221,9 +221,9 @@ class OpenAIBackend(Backend):
     def _chunk(self, field: bytes, data: bytes, reply: wire.StreamedReply) -> dict[str, Any]:
         """The chunk in an event."""
         try:
-            chunk = foreign.read(api_key.hidden(data.decode()), strict=False)
+            chunk = foreign.parse_json(api_key.hide_key(data.decode()), strict=False)
         except ValueError as error:
-            raise (http.stopped() if field else unreadable(data, self._connection.url)) from error
+            raise (http.stopped_error() if field else unreadable_error(data, self._connection.url)) from error
         return self._sound({"error": chunk} if field == b"error" else chunk, begun=reply.length > 0)
 
     def _sound(self, chunk: Any, *, begun: bool) -> dict[str, Any]:
@@ -232,10 +232,10 @@ class OpenAIBackend(Backend):
         if error:
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 and not begun else 200
-            refused = refusal(status, json.dumps({"error": error}), self.model, self._connection.url)
+            refused = refusal_error(status, json.dumps({"error": error}), self.model, self._connection.url)
             told = not begun or isinstance(refused, CallUnreadable)
             raise refused if told else ModelError(refused.what, refused.fix)
         known = isinstance(chunk, dict) and {"choices", "usage"} & chunk.keys()
         if known and isinstance(chunk.get("choices"), list | None):
             return dict(chunk)
-        raise unreadable(json.dumps(chunk).encode(), self._connection.url)
+        raise unreadable_error(json.dumps(chunk).encode(), self._connection.url)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from thimble.agent import foreign
 from thimble.agent.errors import ModelError
-from thimble.models.openai.errors import START, missing, refusal, unreadable
+from thimble.models.openai.errors import START, missing_model_error, refusal_error, unreadable_error
 from thimble.models.server import NoModel
 from thimble.models.wire import api_key
-from thimble.models.wire.bounds import name
+from thimble.models.wire.bounds import clean_name
 from thimble.models.wire.connection import ServerConnection
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ class Connection(ServerConnection):
         if response.status_code in (401, 403) and not self.sends_key and api_key.origin():
             return api_key.kept_back(self.url)
         path = response.request.url.path
-        error = refusal(response.status_code, said, model, self.url, response.headers, path)
+        error = refusal_error(response.status_code, said, model, self.url, response.headers, path)
         if model and isinstance(error, NoModel):
             with suppress(ModelError):
-                return missing(model, [entry["id"] for entry in self.listed()])
+                return missing_model_error(model, [entry["id"] for entry in self.listed()])
         return error
 
     def listed(self) -> list[Entry]:
@@ -56,15 +56,15 @@ class Connection(ServerConnection):
         entries = answer.get("data") if isinstance(answer, dict) else answer
         if not isinstance(entries, list):
             raise self.unreadable(str(answer).encode(errors="replace"))
-        return [entry for entry in entries if isinstance(entry, dict) and name(entry.get("id"))]
+        return [entry for entry in entries if isinstance(entry, dict) and clean_name(entry.get("id"))]
 
     def unreadable(self, body: bytes) -> ModelError:
         """The error for an answer that is not a chat completion."""
-        return unreadable(body, self.url)
+        return unreadable_error(body, self.url)
 
     def parsed(self, body: bytes) -> Any:
         """A body as JSON, without the key. Raises ModelError if it is not JSON."""
         try:
-            return foreign.read(api_key.hidden(body.decode(json.detect_encoding(body), "surrogatepass")))
+            return foreign.parse_json(api_key.hide_key(body.decode(json.detect_encoding(body), "surrogatepass")))
         except ValueError as error:
             raise self.unreadable(body) from error

@@ -13,7 +13,7 @@ from thimble.models.counting.vocabulary import counter_for
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
 from thimble.models.wire import http
-from thimble.models.wire.connection import encoded
+from thimble.models.wire.connection import encode_body
 
 FAILURES = (429, 502, 503, 504)
 """Statuses that do not depend on the request."""
@@ -55,9 +55,9 @@ class _ServerTokenizer:
     def _told(self, path: str, wanted: str, **body: Any) -> Any:
         """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
         allowance = self._connection.allowance()
-        request = encoded({**self._body, **body})
+        request = encode_body({**self._body, **body})
         with self._connection.opened(path, request, allowance, accepts=range(1_000)) as response:
-            said = http.whole(response, allowance)
+            said = http.read_body(response, allowance)
         if response.status_code in FAILURES:
             raise ModelError(f"the server failed with status {response.status_code}")
         answer = self._connection.parsed(said) if response.status_code == 200 else None
@@ -68,7 +68,7 @@ class _ServerTokenizer:
     def _tokens(self, **body: Any) -> list[int]:
         """The tokens in the server's answer to this body."""
         found = self._told("/tokenize", "tokens", **body)
-        if not isinstance(found, list) or None in map(http.figure, found):
+        if not isinstance(found, list) or None in map(http.read_count, found):
             raise Refused
         return found
 
@@ -85,7 +85,7 @@ class _Vllm(_ServerTokenizer):
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
         """Tokens of a whole prompt. Only vLLM reports a count."""
-        tokens = http.figure(self._told("/tokenize", "count", **self._prompt(messages, tools)))
+        tokens = http.read_count(self._told("/tokenize", "count", **self._prompt(messages, tools)))
         if tokens is None:
             raise Refused
         return tokens
@@ -99,7 +99,7 @@ class _Vllm(_ServerTokenizer):
         return self._rendered("/detokenize", tokens=self._tokens(**self._prompt(messages, tools)))
 
     def _prompt(self, messages: Sequence[Message], tools: Sequence[Schema]) -> dict[str, Any]:
-        body = {**wire.chat(messages, tools, self._connection.thinking), "add_generation_prompt": True}
+        body = {**wire.request_fields(messages, tools, self._connection.thinking), "add_generation_prompt": True}
         if effort := self._body.get("reasoning_effort"):  # it is accepted here only as an argument of the template
             body["chat_template_kwargs"] = {"reasoning_effort": effort, "enable_thinking": True}
         return body
@@ -118,4 +118,4 @@ class _Llama(_ServerTokenizer):
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
         """A whole prompt as the model reads it."""
-        return self._rendered("/apply-template", **wire.chat(messages, tools, self._connection.thinking))
+        return self._rendered("/apply-template", **wire.request_fields(messages, tools, self._connection.thinking))

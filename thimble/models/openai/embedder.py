@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from thimble.models.embeddings.served import ServedEmbedder, misshapen
+from thimble.models.embeddings.served import ServedEmbedder, malformed_error
 from thimble.models.openai.server import OpenAIServer
 
 
@@ -32,7 +32,7 @@ class OpenAIEmbedder(ServedEmbedder):
             rows = {row["index"]: row["embedding"] for row in answer["data"]}
             return [rows[place] for place in range(len(texts))]
         except (KeyError, TypeError) as error:
-            raise misshapen("something other than an embedding for each text") from error
+            raise malformed_error("something other than an embedding for each text") from error
 
 
 embedder = OpenAIEmbedder

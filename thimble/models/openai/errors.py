@@ -16,7 +16,7 @@ ADDRESS = f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1"
 START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WHERE}, OPENAI_BASE_URL"
 
 
-def refusal(
+def refusal_error(
     status: int, body: str, model: str, url: str, headers: Mapping[str, str] | None = None, route: str = CHAT
 ) -> ModelError:
     """The error for a refused request.
@@ -29,7 +29,7 @@ def refusal(
         headers: Headers of the response.
         route: The path of the request.
     """
-    error = http.reason(api_key.hidden(body))
+    error = http.error_reason(api_key.hide_key(body))
     if status in (401, 403):
         return _locked(status, error, url)
     if status == 404 or (status == 400 and re.search(r"\bmodel\b.{0,80}\b(not exist|not found)", error, re.I)):
@@ -37,13 +37,13 @@ def refusal(
     return refusals.refusal(status, error, model, after_seconds(headers or {}))
 
 
-def missing(model: str, names: Sequence[str]) -> NoModel:
+def missing_model_error(model: str, names: Sequence[str]) -> NoModel:
     """The error for a model that the server does not have."""
     fix = f"choose one that it has: {named(names)}" if names else "start the server with it, or leave --model out"
     return NoModel(f"the server has no model {model!r}", fix)
 
 
-def unreadable(start: bytes, url: str) -> ModelError:
+def unreadable_error(start: bytes, url: str) -> ModelError:
     """The error for a reply that is not a chat completion; `start` is its beginning."""
     what = f"the server at {url} does not speak chat completions: it answered {http.beginning(start)}"
     return ModelError(what, ADDRESS)
@@ -62,6 +62,6 @@ def _locked(status: int, error: str, url: str) -> ModelError:
 
 def _absent(error: str, body: str, model: str, url: str, route: str) -> ModelError:
     if re.search(r"\bmodel\b", error, re.I) and not body.lstrip().startswith("<"):
-        return missing(model, ())
+        return missing_model_error(model, ())
     fix = f"{refusals.WITH_EMBEDDINGS}; or {ADDRESS}" if route.endswith("/embeddings") else ADDRESS
     return ModelError(f"the server at {url} has no {route}: {error}", fix)

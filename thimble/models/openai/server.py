@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from thimble.agent.errors import ModelError
 from thimble.models.openai.connection import Connection, Entry
-from thimble.models.openai.errors import missing
+from thimble.models.openai.errors import missing_model_error
 from thimble.models.server import ServerOptions
 from thimble.models.wire.address import gets, host_url
-from thimble.models.wire.http import figure
+from thimble.models.wire.http import read_count
 
 if TYPE_CHECKING:
     import httpx
@@ -68,7 +68,7 @@ class OpenAIServer:
         """
         names = self.models()
         if wanted and not self.entry(wanted):
-            raise missing(wanted, names)
+            raise missing_model_error(wanted, names)
         chosen = wanted or next((name for name in names if not _NO_CHAT.search(name)), "")
         if not chosen:
             raise ModelError("the server has no model to talk to", "start it with one, or name it: --model NAME")
@@ -89,11 +89,11 @@ class OpenAIServer:
                 self.models()
         told = self.entry(model)
         figures = [told.get(name) for name in _CONTEXT] + [self._meta(model).get("n_ctx")]
-        return next(filter(None, map(figure, figures)), None)
+        return next(filter(None, map(read_count, figures)), None)
 
     def parameters(self, model: str) -> int | None:
         """The number of a model's parameters; None if the list of models does not say. llama-server's does."""
-        return figure(self._meta(model).get("n_params")) or None
+        return read_count(self._meta(model).get("n_params")) or None
 
     def _meta(self, model: str) -> Mapping[str, Any]:
         meta = self.entry(model).get("meta")

@@ -9,10 +9,10 @@ from typing import Any
 
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
-from thimble.models.chat import write
-from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
-from thimble.models.wire.calls import given, sendable
-from thimble.models.wire.http import figure, finish
+from thimble.models.chat import write_message
+from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless_error
+from thimble.models.wire.calls import make_call, sendable
+from thimble.models.wire.http import finish_reason, read_count
 from thimble.models.wire.text import CLOSE, OPEN
 
 STREAM_DONE = b"[DONE]"
@@ -22,21 +22,21 @@ EVENT_LINES = 10_000
 """Maximum number of lines of data of one event."""
 
 
-def chat(messages: Sequence[Message], tools: Sequence[Schema], thinking: str) -> dict[str, Any]:
+def request_fields(messages: Sequence[Message], tools: Sequence[Schema], thinking: str) -> dict[str, Any]:
     """The messages and tools of a request; without tools, the field is left out.
 
     `thinking` is the field that held thinking in the server's replies: "content" for <think> tags in it, "" if none.
     """
-    body: dict[str, Any] = {"messages": [sent(message, thinking) for message in messages]}
+    body: dict[str, Any] = {"messages": [request_message(message, thinking) for message in messages]}
     return body | {"tools": list(tools)} if tools else body
 
 
-def sent(message: Message, thinking: str) -> dict[str, Any]:
+def request_message(message: Message, thinking: str) -> dict[str, Any]:
     """A message of a request, its thinking in this field; without a field, thinking is left out.
 
     Arguments other than an object are sent as an object, since templates read them.
     """
-    written = write(replace(sendable(message), content=message.content or "", thinking=""))
+    written = write_message(replace(sendable(message), content=message.content or "", thinking=""))
     if not (thinking and message.thinking):
         return written
     tagged = f"{OPEN}\n{message.thinking}\n{CLOSE}\n\n{written['content']}"
@@ -64,7 +64,7 @@ class Events:
             self._data.append(value)
             self._length += len(line)
             if self._length > LINE_BYTES or len(self._data) > EVENT_LINES:
-                raise endless()
+                raise endless_error()
             return whole
         if not line and self._data:
             return self._end()
@@ -125,23 +125,23 @@ class StreamedReply:
 
     def end(self) -> list[Delta]:
         """The calls, which are now complete, then the usage."""
-        calls = [given(call.id, call.name, "".join(call.arguments) or "{}", self._taken) for call in self._calls]
+        calls = [make_call(call.id, call.name, "".join(call.arguments) or "{}", self._taken) for call in self._calls]
         return [*calls, self.usage()]
 
     def usage(self) -> Usage:
         """The server's report; None for values that it left out."""
         return Usage(
-            prompt_tokens=figure(self.account.get("prompt_tokens")),
+            prompt_tokens=read_count(self.account.get("prompt_tokens")),
             cached_tokens=self._cached(),
-            output_tokens=figure(self.account.get("completion_tokens")),
+            output_tokens=read_count(self.account.get("completion_tokens")),
             prefill_seconds=_seconds(self.timings.get("prompt_ms")),
             decode_seconds=_seconds(self.timings.get("predicted_ms")),
-            finish="refusal" if self.refused else finish(self.finish),
+            finish="refusal" if self.refused else finish_reason(self.finish),
         )
 
     def _cached(self) -> int | None:
-        cached = figure(_object(self.account.get("prompt_tokens_details")).get("cached_tokens"))
-        return figure(self.timings.get("cache_n")) if cached is None else cached
+        cached = read_count(_object(self.account.get("prompt_tokens_details")).get("cached_tokens"))
+        return read_count(self.timings.get("cache_n")) if cached is None else cached
 
     def _add(self, fragment: dict[str, Any]) -> None:
         """Add a fragment to its call.
@@ -160,7 +160,7 @@ class StreamedReply:
         piece = written if isinstance(written, str) else "" if written is None else json.dumps(written)
         if call is None or (name and _another(call, call_id, number, name, piece)):
             if len(self._calls) == REPLY_CALLS:
-                raise endless()
+                raise endless_error()
             call = _Call()
             self._calls.append(call)
             if number is not None:

@@ -15,8 +15,16 @@ from thimble.agent.messages import Schema
 from thimble.corpus.article import OPENING
 from thimble.corpus.markdown import first_sentences, sentences
 from thimble.corpus.observations import CERTAIN, Quote, Result
-from thimble.models.reader.evidence import SURE, best_run, cite, evidence, known, score, searches
-from thimble.models.reader.request import ARTICLE_WORDS, ASKS_WHAT_USER_SAID, IN_FILES, WHAT, ReaderRequest, paths
+from thimble.models.reader.evidence import (
+    SURE,
+    best_run,
+    best_score,
+    cite,
+    find_evidence,
+    list_searches,
+    needs_no_search,
+)
+from thimble.models.reader.request import ARTICLE_WORDS, ASKS_WHAT_USER_SAID, IN_FILES, WHAT, ReaderRequest, find_paths
 from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, Call, ReaderView
 
 QUESTION_CALLS = 8
@@ -68,12 +76,12 @@ def answer(wanted: ReaderRequest, view: ReaderView, tools: bool) -> str:
 
 def _search(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
     """Search for each question until it has a sure answer; in the files too if it may be about them."""
-    parts = [part for part in wanted.parts if not known(part, view)]
-    for at, calls in enumerate(zip_longest(*(searches(part, view) for part in parts))):
+    parts = [part for part in wanted.parts if not needs_no_search(part, view)]
+    for at, calls in enumerate(zip_longest(*(list_searches(part, view) for part in parts))):
         due = {
             part: call
             for part, call in zip(parts, calls, strict=True)
-            if call and (not at or score(evidence(part, view)) < SURE or (at == 1 and IN_FILES.search(part)))
+            if call and (not at or best_score(find_evidence(part, view)) < SURE or (at == 1 and IN_FILES.search(part)))
         }
         where = {"the files" if name == "search_files" else "the articles" for name, _ in due.values()}
         said = " and ".join(f"“{part}”" for part in due)
@@ -82,14 +90,16 @@ def _search(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
 
 def _answered(wanted: ReaderRequest, view: ReaderView) -> str:
     """The answer to each part; the closest passages if no part has a sure answer; a refusal if nothing is close."""
-    each = {part: evidence(part, view) for part in wanted.parts}
+    each = {part: find_evidence(part, view) for part in wanted.parts}
     if not any(each.values()):
         return _refusal(wanted, view)
-    if all(score(found) < SURE for found in each.values()):
+    if all(best_score(found) < SURE for found in each.values()):
         return _closest([*each.values()], view)
     answers = list[str]()
     for part, found in each.items():
-        unsure = "" if score(found) >= SURE else "Perhaps: " if found else f"I found nothing that answers “{part}”."
+        unsure = (
+            "" if best_score(found) >= SURE else "Perhaps: " if found else f"I found nothing that answers “{part}”."
+        )
         answers.append(unsure + cite(_quoted(found, part, QUOTED_WORDS // len(each))))
     return "\n\n".join(dict.fromkeys(answers))
 
@@ -97,9 +107,9 @@ def _answered(wanted: ReaderRequest, view: ReaderView) -> str:
 def _quoted(found: Sequence[Quote], part: str, left: int) -> list[Quote]:
     """Quotes that answer a part, in at most `left` words: the best passage, and the second if it is nearly as good."""
     chosen = list[Quote]()
-    for one in found[: MOST_HITS if score(found) >= CERTAIN else 2]:
+    for one in found[: MOST_HITS if best_score(found) >= CERTAIN else 2]:
         text = best_run(one.text, part, left)
-        if not chosen or (one.score >= SECOND * score(found) and len(text.split()) <= left):
+        if not chosen or (one.score >= SECOND * best_score(found) and len(text.split()) <= left):
             chosen.append(Quote(text, one.source))
             left -= len(text.split())
     return chosen
@@ -120,7 +130,7 @@ def _refusal(wanted: ReaderRequest, view: ReaderView) -> str:
         return f"{I_CANNOT} tell what you said of that: nothing of it is in view."
     if view.hidden("search_articles"):
         return f"{I_CANNOT} answer that: what the search found is not in view."
-    named = " or ".join(paths(wanted.text, view))
+    named = " or ".join(find_paths(wanted.text, view))
     where = named or ("these articles or files" if view.current("search_files") else "these articles")
     near = dict.fromkeys(entry for act in view.current("search_articles") for entry in act.shows.entries)
     titles = ", ".join([f"“{entry.title}” [{entry.slug}]" for entry in near][:3])
@@ -264,7 +274,7 @@ def _files(wanted: ReaderRequest, view: ReaderView) -> str:
     return "\n".join(one.text for one in said) or f"{I_CANNOT} see a list of the files."
 
 
-def gave(shows: Result) -> str:
+def describe_search(shows: Result) -> str:
     """The first passage that a search found, in a line that stays when the result leaves the view."""
     if not shows.said or shows.form not in ("hits", "matches"):
         return ""

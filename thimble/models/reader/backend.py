@@ -15,12 +15,12 @@ from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Backend, Delta, Expects, Text
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import Hardware
-from thimble.models.paced import paced
-from thimble.models.reader.answer import answer, gave, next_step
-from thimble.models.reader.request import request
+from thimble.models.paced import pace_reply
+from thimble.models.reader.answer import answer, describe_search, next_step
+from thimble.models.reader.request import parse_request
 from thimble.models.reader.session import NO_FACTS, SessionFacts, of_session
 from thimble.models.reader.summary import asked_summary, summary
-from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, look
+from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, read_view
 
 PIECE = re.compile(r"\s*\S+|\s+$")
 
@@ -43,12 +43,12 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema], facts: SessionFa
     """The reader's reply to a view. A pure function: it knows only the messages, the tools and the facts."""
     if wanted := asked_summary(messages, tools):
         return ReaderReply(summary(messages[:-1], *wanted))
-    view = look(messages)
+    view = read_view(messages)
     if not view.question:
         return ReaderReply(f"{I_CANNOT} see a question here. Please ask it again.")
     if told := of_session(view, tools, facts):
         return ReaderReply(told)
-    asked = request(view)
+    asked = parse_request(view)
     step = next_step(asked, view, tools)
     if step is None:
         return ReaderReply(answer(asked, view, bool(tools)))
@@ -59,7 +59,7 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema], facts: SessionFa
         # Unique in the session, and the same for the same view.
         unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{name}|{arguments}".encode())
         calls.append(ToolCall(f"call_{unique:08x}", name, arguments))
-    found = dict.fromkeys(gave(act.shows) for act in view.acts if act.fresh and act.current)
+    found = dict.fromkeys(describe_search(act.shows) for act in view.acts if act.fresh and act.current)
     return ReaderReply(" ".join([*filter(None, found), why]), tuple(calls))
 
 
@@ -118,7 +118,7 @@ class Reader(Backend):
             yield usage
         else:
             on, self._pace = self._pace, replace(self._pace, load_seconds=0)
-            yield from paced(deltas, usage, on)
+            yield from pace_reply(deltas, usage, on)
 
     def _tokens(self, text: str) -> int:
         """Tokens of a text, the markers around a message not counted."""

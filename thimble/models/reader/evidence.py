@@ -10,7 +10,7 @@ from itertools import chain, combinations
 from thimble.corpus.manual import COMMANDS_PAGE, MANUAL_SLUG
 from thimble.corpus.markdown import sentences
 from thimble.corpus.observations import CERTAIN, USER, Quote
-from thimble.corpus.question_form import leans, points
+from thimble.corpus.question_form import has_pronoun, needs_context
 from thimble.corpus.words import terms
 from thimble.models.reader.request import (
     ASKS_OF_THIMBLE,
@@ -18,10 +18,10 @@ from thimble.models.reader.request import (
     FIRST_PERSON,
     IN_FILES,
     TO_DO,
-    paths,
+    find_paths,
     telling,
 )
-from thimble.models.reader.view import Call, ReaderView, states
+from thimble.models.reader.view import Call, ReaderView, is_statement
 
 SURE = 0.4
 """Minimum score of an answer; passages below it are only shown. Tuned on the development questions."""
@@ -34,32 +34,32 @@ PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
 
 
-def evidence(part: str, view: ReaderView) -> list[Quote]:
+def find_evidence(part: str, view: ReaderView) -> list[Quote]:
     """The passages found for a question, the best first; if no search is in view, passages read or quoted before.
 
     A score of `SURE` makes a passage an answer.
     """
-    if (said := told(part, view)) or ASKS_WHAT_USER_SAID.search(part):
+    if (said := find_user_statements(part, view)) or ASKS_WHAT_USER_SAID.search(part):
         return said
-    calls = [*searches(part, view)]
-    if known(part, view) or all(view.shows(call).form == "gone" for call in calls):
-        return remembered(part, view) or _sharing(part, view.thoughts, NEAR_SCORE)
+    calls = [*list_searches(part, view)]
+    if needs_no_search(part, view) or all(view.shows(call).form == "gone" for call in calls):
+        return find_remembered(part, view) or _sharing(part, view.thoughts, NEAR_SCORE)
     each = [_found(part, call, view) for call in calls]
-    best = max(each, key=score)
-    if score(best) < SURE:
+    best = max(each, key=best_score)
+    if best_score(best) < SURE:
         best = sorted(dict.fromkeys(chain.from_iterable(each)), key=lambda one: -one.score)
-    return best if score(best) >= NEAR_SCORE or leans(view.question) else []
+    return best if best_score(best) >= NEAR_SCORE or needs_context(view.question) else []
 
 
-def score(found: Sequence[Quote]) -> float:
+def best_score(found: Sequence[Quote]) -> float:
     """The score of the best passage."""
     return found[0].score if found else 0.0
 
 
-def searches(part: str, view: ReaderView) -> Iterator[Call]:
+def list_searches(part: str, view: ReaderView) -> Iterator[Call]:
     """The searches for a question, in the order in which they are made until one has a sure answer."""
-    before = earlier(part, view)
-    if named := paths(part, view):
+    before = earlier_question(part, view)
+    if named := find_paths(part, view):
         for query in filter(None, (telling(part, view), part)):
             yield from (("search_files", {"query": query, "folder": path}) for path in named)
     elif about_thimble(part, view):
@@ -80,10 +80,10 @@ def _found(part: str, call: Call, view: ReaderView) -> list[Quote]:
     """
     said, hint = view.shows(call).said, 0.0
     if call[0] == "search_files":
-        said = tuple(one for one in said if shared(one.text, telling(part, view)))
+        said = tuple(one for one in said if count_shared_words(one.text, telling(part, view)))
         hint = IN_FILE if "folder" in call[1] or IN_FILES.search(part) else 0.0
     else:
-        asked = names(part)
+        asked = find_name_terms(part)
         spoken = {one: {*terms(f"{view.title(one.source)} {one.section} {one.text}")} for one in said}
         whole = tuple(one for one in said if asked <= spoken[one])
         said = whole or (said if asked <= set[str]().union(*spoken.values()) else ())
@@ -91,55 +91,59 @@ def _found(part: str, call: Call, view: ReaderView) -> list[Quote]:
     return [one if one.score == CERTAIN else replace(one, score=one.score + hint) for one in said]
 
 
-def told(part: str, view: ReaderView) -> list[Quote]:
+def find_user_statements(part: str, view: ReaderView) -> list[Quote]:
     """The user's statements with enough words of a question to answer it; fewer, if it asks for the user's words."""
     least = NEAR_SCORE if ASKS_WHAT_USER_SAID.search(part) else SURE
     return _sharing(part, view.told, least) if FIRST_PERSON.search(part) else []
 
 
-def remembered(part: str, view: ReaderView) -> list[Quote]:
+def find_remembered(part: str, view: ReaderView) -> list[Quote]:
     """Passages that were read or quoted, and have enough words of a question."""
     read = (one for act in view.acts if not act.name.startswith("search") for one in act.shows.said)
-    named = paths(part, view)
+    named = find_paths(part, view)
     return _sharing(part, [one for one in (*read, *view.own) if not named or one.path in named], NEAR_SCORE)
 
 
-def known(part: str, view: ReaderView) -> bool:
+def needs_no_search(part: str, view: ReaderView) -> bool:
     """Whether a question needs no search: the user said it, or a passage read or quoted has all its words."""
-    if ASKS_WHAT_USER_SAID.search(part) or told(part, view):
+    if ASKS_WHAT_USER_SAID.search(part) or find_user_statements(part, view):
         return True
-    vague = leans(view.question) or len(set(terms(part))) < 3
-    return not vague and score(remembered(part, view)) == CERTAIN
+    vague = needs_context(view.question) or len(set(terms(part))) < 3
+    return not vague and best_score(find_remembered(part, view)) == CERTAIN
 
 
 def _sharing(part: str, said: Iterable[Quote], least: float) -> list[Quote]:
     """The two quotes with most words of a question, at least this share; each scores as an answer."""
     asked = set(terms(part))
-    shares = {one: shared(f"{one.section} {one.text}", part) / len(asked or "x") for one in said}
+    shares = {one: count_shared_words(f"{one.section} {one.text}", part) / len(asked or "x") for one in said}
     best = sorted(shares, key=lambda one: -shares[one])[:2]
     return [replace(one, score=max(shares[one], SURE)) for one in best if shares[one] >= least]
 
 
-def earlier(part: str, view: ReaderView) -> str:
+def earlier_question(part: str, view: ReaderView) -> str:
     """The context for the search of a follow-up: the question and the articles of the exchange before.
 
     The articles are the one that it cites, and the first two that it found. For a pronoun in a whole question, the
     context is only the articles.
     """
-    asked = next((one for one in reversed(view.earlier) if not states(one)), "")[:300] if leans(view.question) else ""
+    asked = (
+        next((one for one in reversed(view.earlier) if not is_statement(one)), "")[:300]
+        if needs_context(view.question)
+        else ""
+    )
     found = next(
         (act.shows.said[:2] for act in reversed(view.acts) if not act.current and act.shows.form == "hits"), ()
     )
     articles = dict.fromkeys(filter(None, [view.at_hand, *(one.source for one in found)]))
-    return " ".join(filter(None, [asked, *(f"[{slug}]" for slug in articles if asked or points(part))]))
+    return " ".join(filter(None, [asked, *(f"[{slug}]" for slug in articles if asked or has_pronoun(part))]))
 
 
 def about_thimble(part: str, view: ReaderView) -> bool:
     """Whether a question is about thimble itself: by its form, or as a follow-up to an answer that was."""
-    return bool(ASKS_OF_THIMBLE.search(view.question)) or f"[{MANUAL_SLUG}" in earlier(part, view)
+    return bool(ASKS_OF_THIMBLE.search(view.question)) or f"[{MANUAL_SLUG}" in earlier_question(part, view)
 
 
-def names(part: str) -> set[str]:
+def find_name_terms(part: str) -> set[str]:
     """The terms of the names in a question: words with a capital letter that does not only begin a sentence."""
     asked = " ".join([one for one in sentences(part) if one.endswith("?")] or [part])
     return {term for name in NAME.findall(asked) if name not in PLAIN for term in terms(name)}
@@ -150,10 +154,10 @@ def best_run(text: str, part: str, most: int) -> str:
     said = sentences(text)
     runs = (said[start:end] for start, end in combinations(range(len(said) + 1), 2))
     short = [" ".join(run) for run in runs if len(run) == 1 or len(" ".join(run).split()) <= most]
-    return max(short, key=lambda run: (shared(run, part), len(run)), default=text)
+    return max(short, key=lambda run: (count_shared_words(run, part), len(run)), default=text)
 
 
-def shared(text: str, part: str) -> int:
+def count_shared_words(text: str, part: str) -> int:
     """How many words of a question a text has."""
     return len(set(terms(part)) & set(terms(text)))
 

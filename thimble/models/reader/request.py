@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from thimble.corpus.observations import LISTED_FILE, SLUG
-from thimble.corpus.question_form import compared
-from thimble.corpus.words import STOPWORDS, content_words, words
-from thimble.models.reader.view import LEAD, ReaderView, states
+from thimble.corpus.question_form import find_comparison
+from thimble.corpus.words import STOPWORDS, content_words, split_words
+from thimble.models.reader.view import LEAD, ReaderView, is_statement
 
 WRITTEN_LINE = r"\d[\d,]{0,9}"
 NUMBERED = re.compile(
@@ -59,7 +59,7 @@ WHAT = re.compile(
     re.IGNORECASE,
 )
 ASKING_WORDS = frozenset(
-    words(
+    split_words(
         "article articles document documents text texts piece pieces page pages chapter chapters guide guides story "
         "stories interview one ones read reading open list show summarise summarize summary sum gist give get main key "
         "overview short please again now library have got anything something ask tell find mention mentions talk talks "
@@ -119,14 +119,14 @@ class ReaderRequest:
     many: int = 0
 
 
-def request(view: ReaderView) -> ReaderRequest:
+def parse_request(view: ReaderView) -> ReaderRequest:
     """The request in the newest question."""
     text = " ".join(view.question[:2_000].split())
-    told = "told" if states(text) else "question"
+    told = "told" if is_statement(text) else "question"
     kind = next((kind for kind, pattern in REQUEST_KINDS.items() if pattern.search(text)), told)
     numbers = NUMBERED.search(text)
     at_hand = (view.file,) if view.file and (kind == "on" or numbers) else ()
-    path = next(iter(paths(text, view) or at_hand), "")
+    path = next(iter(find_paths(text, view) or at_hand), "")
     if not path or not (kind in ("on", "read") or not telling(text, view)):
         return ReaderRequest(kind, text, _topic(text) if kind != "on" else "", _questions(text))
     first, last = (int((digits or "0").replace(",", "")) for digits in numbers.groups()) if numbers else (0, 0)
@@ -137,19 +137,19 @@ def request(view: ReaderView) -> ReaderRequest:
 def _topic(text: str) -> str:
     """The topic of a request for an article or a list: a slug, the words after `about` and the like, or all of them."""
     what, slug = WHAT.search(text), SLUGGED.search(text)
-    if slug and not about(text.replace(slug[0], "")):
+    if slug and not topic_words(text.replace(slug[0], "")):
         return slug[0]
-    return about(what["what"] if what else text)
+    return topic_words(what["what"] if what else text)
 
 
 def telling(text: str, view: ReaderView) -> str:
     """The words of a question that name its topic, without file names and words that only ask."""
-    for name in paths(text, view):
+    for name in find_paths(text, view):
         text = text.replace(name, " ")
-    return about(text)
+    return topic_words(text)
 
 
-def paths(text: str, view: ReaderView) -> tuple[str, ...]:
+def find_paths(text: str, view: ReaderView) -> tuple[str, ...]:
     """The files that a text names: as in a list of files in view, by a file extension, or after the word `file`."""
     shown = (one.text for act in view.acts if act.name == "list_files" for one in act.shows.said)
     listed = [found["path"] for found in map(LISTED_FILE.read, shown) if found]
@@ -157,16 +157,16 @@ def paths(text: str, view: ReaderView) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*known, *FILE_NAME.findall(text), *CALLED.findall(text)]))
 
 
-def about(text: str) -> str:
+def topic_words(text: str) -> str:
     """The words of a text that name its topic, without words that only ask."""
     return " ".join(
-        word for word in words(text) if word not in STOPWORDS and not (word.isdigit() or word in ASKING_WORDS)
+        word for word in split_words(text) if word not in STOPWORDS and not (word.isdigit() or word in ASKING_WORDS)
     )
 
 
 def _questions(text: str) -> tuple[str, ...]:
     """The questions in a text, if each is complete, or the two things to compare; else the text as one."""
-    if re.match(rf"{LEAD}compare\b", text, re.IGNORECASE) and (two := compared(text)):
+    if re.match(rf"{LEAD}compare\b", text, re.IGNORECASE) and (two := find_comparison(text)):
         return two
     parts = [part.strip() for part in NEXT.split(text)]
     alone = all(QUESTION_BEGINS.match(part) and len(content_words(part)) > 1 for part in parts)

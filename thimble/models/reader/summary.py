@@ -11,7 +11,7 @@ from thimble.agent.prompts import SUMMARY_TAG
 from thimble.corpus.markdown import first_sentences
 from thimble.corpus.observations import Quote
 from thimble.models.reader.evidence import cite
-from thimble.models.reader.view import I_CANNOT, ReaderView, is_summary, look, real_question
+from thimble.models.reader.view import I_CANNOT, ReaderView, is_summary, read_view, real_question
 
 SUMMARY_HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
 SECTION_KINDS = {
@@ -64,7 +64,7 @@ def _kind(text: str) -> str:
 
 def _points(messages: Sequence[Message]) -> Points:
     """The points of the messages and of an earlier summary among them."""
-    view, earlier = look(messages), _earlier(messages)
+    view, earlier = read_view(messages), _earlier(messages)
     asked = [_line(message.content) for message in messages if real_question(message)]
     said = [cite([one]) for one in reversed((*view.own, *view.thoughts))]
     both = filter(None, chain.from_iterable(zip_longest(said, earlier["found"])))  # neither crowds out the other

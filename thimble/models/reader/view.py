@@ -13,7 +13,7 @@ from typing import Any
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CLOSING, SUMMARY_TAG
 from thimble.corpus.markdown import sentences
-from thimble.corpus.observations import SLUG, USER, Quote, Result, read
+from thimble.corpus.observations import SLUG, USER, Quote, Result, parse_observation
 
 I_CANNOT = "I cannot"
 """The beginning of an answer that declines."""
@@ -116,12 +116,12 @@ def is_summary(message: Message) -> bool:
     return bool(message.why) and message.content.startswith(SUMMARY_TAG)
 
 
-def states(text: str) -> bool:
+def is_statement(text: str) -> bool:
     """Whether the words state something about the user and ask nothing."""
     return bool(USER_STATES.match(text)) and not ASKS.search(text)
 
 
-def look(messages: Sequence[Message]) -> ReaderView:
+def read_view(messages: Sequence[Message]) -> ReaderView:
     """The reader's view of these messages."""
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
@@ -148,7 +148,7 @@ def look(messages: Sequence[Message]) -> ReaderView:
 def _quoted(messages: Sequence[Message]) -> tuple[Quote, ...]:
     """The quotes in the assistant's words, or in a summary of them."""
     spoken = (one.content for one in messages if one.role == "assistant" or is_summary(one))
-    return tuple(dict.fromkeys(one for text in spoken for one in own(text)))
+    return tuple(dict.fromkeys(one for text in spoken for one in own_sentences(text)))
 
 
 def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
@@ -163,7 +163,7 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
             of = copies.get(act.text("id"), act) if recalls else act
             if result := results.get(call.id):
                 copy = result.id if result.why else ""
-                shows = read(result.content, of.name, of.text("path"), copy)
+                shows = parse_observation(result.content, of.name, of.text("path"), copy)
                 of = replace(of, shows=shows, current=act.current, fresh=act.fresh)
             if recalls and of.name != "recall" and of.shows.form != "error":
                 yield replace(of, shows=replace(of.shows, more=""))  # recalling it again adds nothing
@@ -191,7 +191,7 @@ def _told(messages: Sequence[Message]) -> Iterator[Quote]:
 
 
 @lru_cache(maxsize=512)
-def own(text: str) -> tuple[Quote, ...]:
+def own_sentences(text: str) -> tuple[Quote, ...]:
     """The quotes in a text of the assistant, or in a summary: each run of sentences with its citation."""
     said: list[Quote] = []
     if text.startswith(I_CANNOT):

@@ -15,7 +15,7 @@ from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage, Waiting
 from thimble.models.server import Calls, CallUnreadable, Check, OptionRefused, ServedBackend, ToolsRefused, fitting
 from thimble.models.tool_calls.next_turn import turn_schema
-from thimble.models.tool_calls.prompt import SchemaCounter, conversation
+from thimble.models.tool_calls.prompt import SchemaCounter, plain_conversation
 from thimble.models.tool_calls.schema import Turn
 from thimble.models.wire.calls import known_name
 
@@ -154,7 +154,7 @@ class ToolCaller(Backend):
         """One reply in this way; its calls have the names of the offered tools."""
         texts, offers, usage, turn = messages, tools, Usage(), None
         if way == "schema":
-            texts, offers = conversation(messages, tools), ()
+            texts, offers = plain_conversation(messages, tools), ()
             self._counter.sends(texts)
             if expects == "text":  # even unasked, a small model may write an object
                 turn = Turn(tools)
@@ -179,7 +179,7 @@ class ToolCaller(Backend):
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None if the server does not report it. Raises ModelError."""
         if self.protocol:
-            messages, tools = conversation(messages, tools), ()
+            messages, tools = plain_conversation(messages, tools), ()
         return self.inner.rendered(messages, tools)
 
     def with_room(self, tokens: int) -> ToolCaller:

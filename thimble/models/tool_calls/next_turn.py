@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prompts import NUDGE_MESSAGE, is_framing
 from thimble.agent.turns import question
-from thimble.corpus.observations import fits, sources
-from thimble.corpus.question_form import compared
+from thimble.corpus.observations import is_useful, sources
+from thimble.corpus.question_form import find_comparison
 from thimble.corpus.words import terms
-from thimble.models.tool_calls.prompt import called
+from thimble.models.tool_calls.prompt import write_call
 from thimble.models.tool_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, object_schema, value_schema
 
 READ = "read"
@@ -31,8 +31,8 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
     own = [message for message in messages if not is_framing(message)]
     start = next((at + 1 for at in reversed(range(len(own))) if own[at].role == "assistant" and not own[at].calls), 0)
     earlier, exchange = own[:start], own[start:]
-    made = [called(call) for message in exchange for call in message.calls]
-    found = [message.content for message in exchange if message.role == "tool" and fits(message.content)]
+    made = [write_call(call) for message in exchange for call in message.calls]
+    found = [message.content for message in exchange if message.role == "tool" and is_useful(message.content)]
     out = {name for call in made if call == made[-1] or made.count(call) > 1 for name in call}
 
     forms: list[Schema] = []
@@ -68,6 +68,6 @@ def _readable(
 
 
 def _answer(asked: Message | None) -> Schema:
-    parts = compared(asked.content) if asked else None
+    parts = find_comparison(asked.content) if asked else None
     part = {"type": "string", "maxLength": LONGEST_ANSWER // 2 if parts else LONGEST_ANSWER}
     return object_schema(dict.fromkeys(parts, part)) if parts else part

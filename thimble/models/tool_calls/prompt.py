@@ -31,15 +31,15 @@ DECLINES = f"It {CANNOT}: "
 """The text for `cannot_answer` in the conversation."""
 
 
-def conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[Message]:
+def plain_conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[Message]:
     """The messages as plain text, of the roles system, user and assistant alone; the first describes the tools."""
     texts = [*map(as_text, messages)]
     if tools:
-        texts.insert(sum(message.role == "system" for message in texts[:1]), description(tools))
+        texts.insert(sum(message.role == "system" for message in texts[:1]), describe_tools(tools))
     return [_joined(list(group)) for _, group in groupby(texts, lambda message: message.role)]
 
 
-def description(tools: Sequence[Schema]) -> Message:
+def describe_tools(tools: Sequence[Schema]) -> Message:
     """The message that describes these tools to the model."""
     return Message("tools", "system", TOLD.format("\n".join(_line(tool["function"]) for tool in tools)))
 
@@ -51,16 +51,16 @@ def as_text(message: Message) -> Message:
     content = message.content or ""  # a history read from a file may hold None
     if message.role != "assistant":
         return Message(message.id, "user" if message.role == "tool" else message.role, content)
-    objects = [*map(called, message.calls)] or [_answered(content)]
+    objects = [*map(write_call, message.calls)] or [_answered(content)]
     said = [content] if message.calls and content else []
     written = "\n".join([*said, *(json.dumps(each, ensure_ascii=False) for each in objects)])
     return Message(message.id, message.role, written)
 
 
-def called(call: ToolCall) -> dict[str, Any]:
+def write_call(call: ToolCall) -> dict[str, Any]:
     """A call as the model must write it."""
     try:
-        arguments = foreign.read(call.arguments)
+        arguments = foreign.parse_json(call.arguments)
     except ValueError:
         arguments = call.arguments
     values = [*arguments.values()] if isinstance(arguments, dict) else [arguments]
@@ -94,7 +94,7 @@ class SchemaCounter(Counter):
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the template, and of the description of the tools."""
-        return self._counter.overhead(()) + (self._counter.count(description(tools)) if tools else 0)
+        return self._counter.overhead(()) + (self._counter.count(describe_tools(tools)) if tools else 0)
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Learn from the count of a server; ours is of the prompt as it was sent."""

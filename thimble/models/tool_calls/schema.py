@@ -11,10 +11,10 @@ from thimble.agent import foreign
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import is_framing
 from thimble.agent.protocols import Delta, Text
-from thimble.corpus.attribution import attribute, pieces
+from thimble.corpus.attribution import attribute, collect_sources
 from thimble.corpus.markdown import sentences
 from thimble.models.tool_calls.prompt import DECLINES, required
-from thimble.models.wire.calls import mended
+from thimble.models.wire.calls import mend_surrogates
 
 LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
@@ -89,7 +89,7 @@ class Turn:
         self.cut = len(self._shown + self._rest) == limit if closed else cut
         if self.cut:
             self._rest = "" if self._shown else self._rest.rpartition(" ")[0] or self._rest
-        sources = attribute(self._shown + self._rest, pieces(self._messages)) if answers else []
+        sources = attribute(self._shown + self._rest, collect_sources(self._messages)) if answers else []
         left = self._rest.rstrip() + "".join(f" [{source}]" for source in sources if source)
         return [Text(left)] if left else []
 
@@ -128,23 +128,25 @@ class Turn:
         if is_cut and (whole or self._label not in self._rest):
             self._rest = self._rest.rstrip().removesuffix(last).rstrip()
         part = (self._shown + self._rest).rpartition(self._label)[2]
-        self._rest += "".join(f" [{source}]" for source in attribute(part, pieces(self._messages))[:1] if source)
+        self._rest += "".join(
+            f" [{source}]" for source in attribute(part, collect_sources(self._messages))[:1] if source
+        )
 
     def _words(self) -> str:
         """The words from here on, as far as they are whole."""
         words = SAID_WORDS.match(self._text, self._at)
         assert words, "it may be empty"
         self._at = words.end()
-        return mended(ESCAPE.sub(_unescaped, words[0]))
+        return mend_surrogates(ESCAPE.sub(_unescaped, words[0]))
 
     def _call(self) -> ToolCall:
         try:
-            ((name, value),) = foreign.read(self._text, strict=False).items()
+            ((name, value),) = foreign.parse_json(self._text, strict=False).items()
             arguments = [*required(self._functions[name])]
         except (ValueError, KeyError, AttributeError):
             return ToolCall("", "", self._text)
         given = dict(zip(arguments, [value], strict=False)) if len(arguments) == 1 else value
-        return ToolCall("", name, mended(json.dumps(given, ensure_ascii=False)))
+        return ToolCall("", name, mend_surrogates(json.dumps(given, ensure_ascii=False)))
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -38,7 +38,7 @@ def host_url(value: str | None, port: int = 11434) -> str:
     odd = not rest.isprintable() or re.search(r"[\s@?#\\]", rest) or (host[:1] == "[" and not _is_ip(host[1:-1]))
     if scheme not in ("", *_PORTS) or not parts or odd or int(parts["port"] or 1) > 65535:
         fix = f"write it as host, host:port, :port or a URL, such as http://127.0.0.1:{port}"
-        raise UsageError(f"{hidden(value or '')!r} is not an address of a model server", fix)
+        raise UsageError(f"{hide_login(value or '')!r} is not an address of a model server", fix)
     if host.isdecimal():
         what = f"{text!r} means http://{host}:{parts['port'] or port}, and a number is not a host"
         raise UsageError(what, f"for a port write 127.0.0.1:{host}")
@@ -48,19 +48,19 @@ def host_url(value: str | None, port: int = 11434) -> str:
     return f"{scheme or 'http'}://{host}:{port}" + (f"/{path}" if path else "")
 
 
-def hidden(address: str) -> str:
+def hide_login(address: str) -> str:
     """An address without the name and password in it, for display."""
     before, at, host = address.rpartition("@")
     scheme = f"{before.partition('://')[0]}://" if "://" in before else ""
     return f"{scheme}***@{host}" if at else address
 
 
-def masked(text: str) -> str:
+def hide_logins(text: str) -> str:
     """A text that may hold an address, such as NAME@URL, without the name and password in it, for display."""
     before, scheme, address = text.partition("://")
     if scheme:
-        return before + scheme + hidden(address)
-    return text if text.count("@") < 2 else text[: text.index("@") + 1] + hidden(text[text.index("@") + 1 :])
+        return before + scheme + hide_login(address)
+    return text if text.count("@") < 2 else text[: text.index("@") + 1] + hide_login(text[text.index("@") + 1 :])
 
 
 def is_loopback(base_url: str) -> bool:
@@ -99,7 +99,7 @@ def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: 
         response = connection.getresponse()
         answer = None
         with suppress(ValueError):
-            answer = foreign.read(response.read(1_000_000))
+            answer = foreign.parse_json(response.read(1_000_000))
         return suits(response.status, answer)
     except (OSError, HTTPException, ValueError):
         return False

@@ -44,7 +44,7 @@ def headers(base_url: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def hidden(text: str) -> str:
+def hide_key(text: str) -> str:
     """A server's words without the key, in any JSON spelling of the key."""
     key = _key()
     if len(key) < LEAST_SECRET:
@@ -52,7 +52,7 @@ def hidden(text: str) -> str:
     text = text.replace(key, HIDDEN_KEY)
     if "\\" in text:
         with suppress(ValueError):
-            spelt = json.dumps(foreign.read(text), ensure_ascii=False)
+            spelt = json.dumps(foreign.parse_json(text), ensure_ascii=False)
             return spelt.replace(key, HIDDEN_KEY) if key in spelt else text
     return text
 

@@ -61,24 +61,24 @@ class Allowance:
         """Count bytes that came. Raises ModelError for too many, and after the deadline."""
         self._bytes += count
         if self._bytes > self.bounds.bytes:
-            raise endless()
+            raise endless_error()
         if self.seconds_left() <= 0:
             what = f"{self._url} did not finish its answer in {self.bounds.whole_seconds:g} seconds"
             fix = "ask for less at once, choose a faster model, or wait longer: --reply-timeout SECONDS"
             raise Late(what, fix)
 
 
-def endless() -> ModelError:
+def endless_error() -> ModelError:
     """The error for an answer that is longer than any that makes sense."""
     return ModelError("the server does not end its answer", "ask again, or choose another model or server")
 
 
-def silent(url: str, seconds: float) -> Late:
+def silence_error(url: str, seconds: float) -> Late:
     """The error for a server that sends nothing."""
     what = f"{url} sent nothing for {seconds:g} seconds"
     return Late(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
 
 
-def name(value: object) -> str:
+def clean_name(value: object) -> str:
     """A name or an id that a server gives; "" for any other value."""
     return value if isinstance(value, str) and len(value) <= NAME_CHARACTERS else ""

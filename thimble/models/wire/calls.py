@@ -25,7 +25,7 @@ def arguments(call: ToolCall) -> dict[str, Any]:
     An empty object would hide the mistake.
     """
     try:
-        value = foreign.read(call.arguments)
+        value = foreign.parse_json(call.arguments)
         json.dumps(value, allow_nan=False)  # Python reads NaN and 1e999, which other JSON readers refuse
     except ValueError:
         value = None
@@ -51,13 +51,13 @@ def call_ids(messages: Sequence[Message]) -> set[str]:
     return {call.id for message in messages for call in message.calls}
 
 
-def given(call_id: object, name: object, arguments: object, taken: set[str]) -> ToolCall:
+def make_call(call_id: object, name: object, arguments: object, taken: set[str]) -> ToolCall:
     """A call that a server sent, with an id that no other call of the conversation has; the id is added to `taken`."""
-    fresh = mended(bounds.name(call_id))
+    fresh = mend_surrogates(bounds.clean_name(call_id))
     if not fresh or fresh in taken:
         fresh = f"call_{uuid4().hex[:12]}"  # random, because a view may hide earlier calls
     taken.add(fresh)
-    return ToolCall(fresh, mended(bounds.name(name)), mended(_object(arguments)))
+    return ToolCall(fresh, mend_surrogates(bounds.clean_name(name)), mend_surrogates(_object(arguments)))
 
 
 def known_name(name: str, tools: Sequence[Schema]) -> str:
@@ -70,7 +70,7 @@ def known_name(name: str, tools: Sequence[Schema]) -> str:
     return meant.pop() if len(meant) == 1 else name
 
 
-def mended(text: str) -> str:
+def mend_surrogates(text: str) -> str:
     """A text without half surrogate pairs: two halves that meet are one character, one alone is U+FFFD."""
     if text.isascii():
         return text
@@ -82,9 +82,9 @@ def _object(arguments: object) -> str:
     if not isinstance(arguments, str):
         return json.dumps({} if arguments is None else arguments, ensure_ascii=False)
     try:
-        value = foreign.read(arguments)
+        value = foreign.parse_json(arguments)
     except ValueError:
         value = arguments
     with suppress(ValueError):
-        value = foreign.read(value, strict=False) if isinstance(value, str) else None
+        value = foreign.parse_json(value, strict=False) if isinstance(value, str) else None
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else arguments

@@ -105,7 +105,7 @@ class ServerConnection(ABC):
             ):
                 http.refuse_detours(response, self.url)
                 if response.status_code not in accepts:
-                    raise self.refused(response, http.whole(response, allowance).decode(errors="replace"), model)
+                    raise self.refused(response, http.read_body(response, allowance).decode(errors="replace"), model)
                 yield response
         finally:
             ended.set()
@@ -113,18 +113,18 @@ class ServerConnection(ABC):
     def asked(self, path: str, body: Any = None, model: str = "", bounds: Bounds | None = None) -> Any:
         """The answer to a request as JSON. Raises ModelError."""
         allowance = self.allowance(bounds)
-        with self.opened(path, None if body is None else encoded(body), allowance, model) as response:
-            return self.parsed(http.whole(response, allowance))
+        with self.opened(path, None if body is None else encode_body(body), allowance, model) as response:
+            return self.parsed(http.read_body(response, allowance))
 
     def parsed(self, body: bytes) -> Any:
         """A body as JSON. Raises ModelError if it is not JSON."""
         try:
-            return foreign.read(body)
+            return foreign.parse_json(body)
         except ValueError as error:
             raise self.unreadable(body) from error
 
 
-def encoded(body: Any) -> bytes:
+def encode_body(body: Any) -> bytes:
     """A request as JSON in UTF-8. Half a surrogate pair, which is no character and which servers refuse, becomes ?."""
     return json.dumps(body, ensure_ascii=False, default=dict).encode("utf-8", "replace")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from thimble.agent import background, foreign
 from thimble.agent.errors import ModelError
 from thimble.models.wire import api_key
-from thimble.models.wire.bounds import LINE_BYTES, TOLD_CHARACTERS, Allowance, silent
+from thimble.models.wire.bounds import LINE_BYTES, TOLD_CHARACTERS, Allowance, silence_error
 from thimble.models.wire.retry import Busy
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 def refuse_detours(response: httpx.Response, url: str) -> None:
     """Refuse redirects, and compressed bodies: a few bytes may unpack to any number of them."""
     if response.is_redirect:
-        raise moved(url, api_key.hidden(response.headers.get("location", "")))
+        raise redirect_error(url, api_key.hide_key(response.headers.get("location", "")))
     packed = response.headers.get("content-encoding", "").strip().lower()
     if packed not in ("", "identity"):
         what = f"the server compresses its answer ({_one_line(packed)[:40]}), though it was asked not to"
         raise ModelError(what, "switch compression off in the server, or in the proxy in front of it")
 
 
-def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
+def read_stream_lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
     """The lines of a stream, blank ones too, however it is cut into pieces.
 
     LF, CR or both end a line: httpx's own splitter also cuts at characters that JSON text may have unescaped, such as
@@ -80,7 +80,7 @@ def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
         yield last if begun else last.removeprefix(BOM_UTF8)
 
 
-def whole(response: httpx.Response, allowance: Allowance) -> bytes:
+def read_body(response: httpx.Response, allowance: Allowance) -> bytes:
     """The whole body of a response. Raises ModelError."""
     body = bytearray()
     for piece in response.iter_bytes():
@@ -92,26 +92,26 @@ def whole(response: httpx.Response, allowance: Allowance) -> bytes:
 
 def _check(allowance: Allowance) -> None:
     """Raise Halted or ModelError if it was we who ended the connection."""
-    background.check()
+    background.raise_if_halted()
     allowance.take(0)
 
 
-def figure(value: object) -> int | None:
+def read_count(value: object) -> int | None:
     """A figure that a server reports, such as a count of tokens; None if the value cannot be one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_FIGURE else None
 
 
-def finish(reported: object) -> str:
+def finish_reason(reported: object) -> str:
     """Why a reply ended: "stop", "length" or "refusal" as servers spell them; else the server's word, or ""."""
     word = _one_line(reported)[:WORD_CHARACTERS] if isinstance(reported, str) else ""
     return FINISH.get(word.lower(), word)
 
 
-def reason(body: str) -> str:
+def error_reason(body: str) -> str:
     """The message in the body of an error, as one line of at most 300 characters."""
     text = body.strip()
     try:
-        error = foreign.read(text)
+        error = foreign.parse_json(text)
     except ValueError:
         error = "a web page" if text.startswith("<") else text
     for key in ("error", "message", "detail"):  # {"error": "..."}, {"error": {"message": "..."}}, {"detail": "..."}
@@ -122,17 +122,17 @@ def reason(body: str) -> str:
 
 def beginning(answer: bytes) -> str:
     """The beginning of an answer that a server of this kind would not send, or a word for it; without the key."""
-    text = api_key.hidden(answer.strip().decode(errors="replace"))[:60]
+    text = api_key.hide_key(answer.strip().decode(errors="replace"))[:60]
     return "a web page" if text.startswith("<") else repr(text) if text else "nothing"
 
 
-def moved(base_url: str, location: str) -> ModelError:
+def redirect_error(base_url: str, location: str) -> ModelError:
     """The error for a redirect, which is not followed: questions go only to the address that the user gave."""
     what = f"the server at {base_url} redirects requests to {_one_line(location) or 'another address'}"
     return ModelError(what, f"{WHERE}, with http:// or https:// and the path before /api or /v1")
 
 
-def stopped() -> ModelError:
+def stopped_error() -> ModelError:
     """The error for a stream that ends too early."""
     return ModelError("the server stopped in the middle of a reply", "ask again; its log may say why it stopped")
 
@@ -144,7 +144,7 @@ def _lost(allowance: Allowance, begun: bool = False) -> ModelError:
     """
     _check(allowance)
     what, fix = "the server closed the connection without a reply", "ask again; its log may say why"
-    return stopped() if begun else Busy(what, fix, state="the connection was lost")
+    return stopped_error() if begun else Busy(what, fix, state="the connection was lost")
 
 
 @contextmanager
@@ -159,11 +159,11 @@ def as_model_errors(base_url: str, allowance: Allowance, start: str) -> Iterator
     except httpx.ProxyError as error:
         raise ModelError(f"the proxy in front of {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
     except httpx.TimeoutException as error:
-        raise silent(base_url, allowance.bounds.quiet_seconds) from error
+        raise silence_error(base_url, allowance.bounds.quiet_seconds) from error
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
         raise _lost(allowance) from error
     except httpx.HTTPError as error:
-        raise stopped() from error
+        raise stopped_error() from error
 
 
 def _unreachable(base_url: str, why: str, start: str) -> ModelError:

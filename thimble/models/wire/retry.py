@@ -32,7 +32,7 @@ class Busy(ModelError):
         self.after_seconds = after_seconds
 
 
-def retried(
+def retry_busy(
     ask: Callable[[], Iterable[T]],
     sleep: Callable[[float], object],
     seconds_left: Callable[[], float] = lambda: LONGEST_PAUSE_SECONDS,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
-from thimble.models.wire.calls import mended
+from thimble.models.wire.calls import mend_surrogates
 
 OPEN, CLOSE = "<think>", "</think>"
 BLANKS = 1_000
@@ -44,7 +44,7 @@ class ReplyText:
         text = self._halves[type(delta)] + delta.text
         half = text[-1:] if delta.text and "\ud800" <= text[-1] <= "\udbff" else ""
         self._halves[type(delta)] = half
-        text = mended(text.removesuffix(half))
+        text = mend_surrogates(text.removesuffix(half))
         if isinstance(delta, Text):
             return [*self._add(text)]
         return [Thinking(text)] if text else []

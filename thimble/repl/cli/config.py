@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.streams import write, write_json
-from thimble.session.settings import FOLDERS, shown
+from thimble.repl.screen.sanitise import one_line
+from thimble.repl.screen.streams import write_json, write_output
+from thimble.session.settings import FOLDERS, display_value
 
 if TYPE_CHECKING:
     from thimble.session.settings import Settings
@@ -17,20 +17,20 @@ def show_settings(settings: Settings, as_json: bool) -> int:
     rows = [(name, getattr(settings, name), origin) for name, origin in settings.origins.items()]
     if as_json:
         for name, value, origin in rows:
-            told = value if isinstance(value, int | float | None) else shown(name, value)
+            told = value if isinstance(value, int | float | None) else display_value(name, value)
             write_json("setting", name=name, value=told, origin=origin)
         for name in settings.left_out:
             write_json("left_out", name=name, origin=FOLDERS)
         return 0
-    texts = [(name, line(_in_words(name, value)), origin) for name, value, origin in rows]
+    texts = [(name, one_line(_in_words(name, value)), origin) for name, value, origin in rows]
     widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
     for name, value, origin in texts:
         left_out = f"; the value in {FOLDERS} is ignored" if name in settings.left_out else ""
-        write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {line(origin)}{left_out}\n")
+        write_output(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {one_line(origin)}{left_out}\n")
     return 0
 
 
 def _in_words(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return shown(name, value) if value not in ("", None) else "(automatic)"
+    return display_value(name, value) if value not in ("", None) else "(automatic)"

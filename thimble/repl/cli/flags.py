@@ -124,7 +124,7 @@ PREPARE_FLAGS = {
 }
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
+def parse_flags(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the command line: `command`, the name of a `tour`, `prompts`, `json`, and each setting's text, else None.
 
     `--help` and `--version` print and raise SystemExit.

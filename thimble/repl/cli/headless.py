@@ -17,11 +17,11 @@ from thimble.agent.events import Answered, Event
 from thimble.commands import tour
 from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.sanitise import clean
-from thimble.repl.screen.streams import Unwritable, aside, tell, write, write_json
-from thimble.repl.screen.wrapping import columns, wrapped
+from thimble.repl.screen.streams import Unwritable, write_error, write_error_line, write_json, write_output
+from thimble.repl.screen.wrapping import stream_width, wrap_text
 from thimble.session import jsonl
 from thimble.session.bounded import MOST_INPUT_BYTES
-from thimble.strategies.own_code import limited
+from thimble.strategies.own_code import limit_seconds
 
 if TYPE_CHECKING:
     from thimble.repl.cli.printer import Printer
@@ -52,14 +52,14 @@ ASIDE = ("/pull", "/export")
 BUG = "this is a bug in thimble or in your own strategy: the traceback above shows the place"
 
 
-@limited()
+@limit_seconds()
 def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     """Answer prompts one after the other, in one session until /load; return the highest exit code.
 
     An error ends the run, because later prompts may depend on the failed one. An empty answer does not, nor does an
     error of a command that does not change the session.
     """
-    session.reading.watch(tell)
+    session.reading.watch(write_error_line)
     with RedirectedOutput():
         _ = session.agent  # fail before the first question if the session cannot work at all
     if session.saved:
@@ -92,7 +92,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     session.leave()
     _tell_news(session, as_json)
     if as_json:
-        write(jsonl.to_line(jsonl.session(session)))
+        write_output(jsonl.to_line(jsonl.session(session)))
     return code
 
 
@@ -106,9 +106,9 @@ def _printer(session: Session, as_json: bool) -> Printer | None:
 
 def _one(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, int]:
     """Answer a prompt or run a command; return whether it asks to leave, and the exit code."""
-    from thimble.repl.commands.command import meant
+    from thimble.repl.commands.command import normalise_line
 
-    question = prompt = meant(prompt)
+    question = prompt = normalise_line(prompt)
     if prompt.startswith("/"):
         planted = len(session.planted)
         answer = _command(session, prompt, printer)
@@ -116,7 +116,7 @@ def _one(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, 
             return True, DONE
         new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
         for event in new:
-            write(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
+            write_output(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
         question = answer
     return False, _ask(session, question, printer) if question else DONE
 
@@ -158,7 +158,7 @@ def offered_line(session: Session | None) -> str:
 
 
 def _aside(text: str) -> None:
-    aside(wrapped(text, columns(sys.stderr)))
+    write_error(wrap_text(text, stream_width(sys.stderr)))
 
 
 def _tell_news(session: Session, as_json: bool) -> None:
@@ -167,7 +167,7 @@ def _tell_news(session: Session, as_json: bool) -> None:
 
 
 def _notice(text: str, as_json: bool) -> None:
-    tell(text)
+    write_error_line(text)
     if as_json:
         write_json("notice", text=text)
 
@@ -214,16 +214,16 @@ def report(error: BaseException, as_json: bool) -> int:
     elif isinstance(error, KeyboardInterrupt):
         what, fix, code = str(error) or "stopped before the answer was complete", "", NOT_ANSWERED
     else:
-        aside(clean("".join(traceback.format_exception(error))))
+        write_error(clean("".join(traceback.format_exception(error))))
         what, fix, code = f"{type(error).__name__}: {error}", BUG, NOT_ANSWERED
     _fault(code, what, fix, as_json)
     return code
 
 
 def _fault(code: int, what: str, fix: str, as_json: bool) -> None:
-    tell(f"thimble: {what}")
+    write_error_line(f"thimble: {what}")
     if fix:
-        tell(f"fix: {fix}")
+        write_error_line(f"fix: {fix}")
     if as_json:
         with suppress(UsageError, BrokenPipeError):  # it is on standard error already
             write_json("error", code=code, what=what, fix=fix or None)
@@ -236,7 +236,7 @@ def _ask(session: Session, question: str, printer: Printer | None) -> int:
             if printer:
                 printer.show(event)
             else:
-                write(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
+                write_output(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
             if isinstance(event, Answered):
                 code, what, fix = NO_ANSWERS.get(event.ending, (DONE, "", ""))
     if "guess" in session.watchers:
@@ -280,7 +280,7 @@ def _command(session: Session, text: str, printer: Printer | None) -> str | None
             try:
                 if not shown.tell():
                     printer.begin()
-                write(wrapped(part, columns(sys.stdout)))
+                write_output(wrap_text(part, stream_width(sys.stdout)))
             except (Unwritable, BrokenPipeError) as error:
                 failed.append(error)  # raised when the command has ended
 

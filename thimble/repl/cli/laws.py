@@ -18,13 +18,13 @@ from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import measure
-from thimble.models import built_in
+from thimble.models import make_reader
 from thimble.repl.commands.context.context import show_call
-from thimble.repl.commands.context.rows import Xray, estimated, rows_of
+from thimble.repl.commands.context.rows import Xray, estimate_cached, rows_of
 from thimble.repl.screen.theme import console_for, say
 from thimble.session.step_worker import StepWorker
-from thimble.strategies.own_code import limited
-from thimble.strategies.spec import parse
+from thimble.strategies.own_code import limit_seconds
+from thimble.strategies.spec import make_strategy
 
 if TYPE_CHECKING:
     from thimble.agent.budget import Budget
@@ -39,8 +39,8 @@ HOLD, BROKEN = 0, 1
 """Exit codes."""
 
 
-@limited(LONGEST_SECONDS)
-def run(words: Sequence[str]) -> int:
+@limit_seconds(LONGEST_SECONDS)
+def run_laws(words: Sequence[str]) -> int:
     """Test the strategy of a SPEC against every law; return HOLD or BROKEN.
 
     Raises:
@@ -49,7 +49,7 @@ def run(words: Sequence[str]) -> int:
     if len(words) != 1 or words[0].startswith("-"):
         raise UsageError("thimble laws needs one strategy", "run thimble laws ./mine.py, or with any other SPEC")
     (spec,) = words
-    parse(spec, SideModel(built_in()))
+    make_strategy(spec, SideModel(make_reader()))
     try:
         import hypothesis
     except ModuleNotFoundError as error:
@@ -81,7 +81,7 @@ class Trial:
         """A fresh instance, whose calls are remembered; `backend` is the model that it may ask."""
         from thimble.strategies.laws.subjects import Summariser
 
-        strategy = parse(self.spec, SideModel(backend or Summariser(), worker=StepWorker()))
+        strategy = make_strategy(self.spec, SideModel(backend or Summariser(), worker=StepWorker()))
         prepare = strategy.prepare
 
         def remembered(messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
@@ -156,7 +156,7 @@ class Trial:
         for wrong in [] if isinstance(error, ThimbleError) else [*is_sound(view), *is_faithful(view, history)]:
             self._say(f"        {wrong}")
         of = measure(history, view, budget)
-        cached, prefill = estimated(of)
+        cached, prefill = estimate_cached(of)
         rows = rows_of(of, budget.count)
         show_call(Xray(of, rows, "the call", self.spec, True, cached, prefill, tools=False), self._console)
         self._say("")

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.budget import UNLIMITED, Budget, Prices, read_limit
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.events import SideCalled
-from thimble.agent.messages import pending
+from thimble.agent.messages import pending_turn
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
-from thimble.commands.replay import calls, newest, replay
-from thimble.models.chat import Conversation, conversation
-from thimble.models.chat import write as written
+from thimble.commands.replay import call_lengths, newest_calls, replay
+from thimble.models.chat import Conversation, read_conversation
+from thimble.models.chat import write_message as written
 from thimble.models.prices import read_prices
 from thimble.models.text_observations import NONE_RECOGNISED, recognised
 from thimble.repl.screen.redirect_output import RedirectedOutput
-from thimble.repl.screen.streams import tell, write
+from thimble.repl.screen.streams import write_error_line, write_output
 from thimble.repl.screen.trace import side_began_line, side_line
 from thimble.session import figures
-from thimble.session.bounded import MOST_INPUT_BYTES, bounded
+from thimble.session.bounded import MOST_INPUT_BYTES, read_bounded
 from thimble.session.embeddings import embedder_of
 from thimble.session.jsonl import from_json, to_line
 from thimble.session.settings_table import AUTO
 from thimble.session.step_worker import StepWorker
-from thimble.strategies.own_code import limited
-from thimble.strategies.spec import parse
+from thimble.strategies.own_code import limit_seconds
+from thimble.strategies.spec import make_strategy
 
 if TYPE_CHECKING:
     from thimble.agent.protocols import Backend
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 DOCUMENT = 'pipe in a JSON list of messages, or {"messages": [...], "tools": [...]}'
 
 
-@limited()
-def run(settings: Settings, budget: str | None, observations: str | None) -> int:
+@limit_seconds()
+def run_prepare(settings: Settings, budget: str | None, observations: str | None) -> int:
     """Prepare the conversation on standard input; return the exit code.
 
     Raises:
@@ -55,21 +55,21 @@ def run(settings: Settings, budget: str | None, observations: str | None) -> int
     reader = Reader(counter_for(settings.model))  # connect to a server only if the strategy asks a model
     side = SideModel(reader, embedder_of(settings), worker=StepWorker())
     for notice in settings.notices:
-        tell(notice)
+        write_error_line(notice)
     with RedirectedOutput():  # a user's strategy may print
-        strategy = parse(settings.strategy, side)
-        document = read(_standard_input(), observations)
+        strategy = make_strategy(settings.strategy, side)
+        document = read_document(_standard_input(), observations)
         counter = side.backend.counter
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has no timings
         allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
         if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
             side.backend = _asked(settings.replace(budget=min(limit, allowed.size(document.repaired.messages))))
         prepared = prepare_document(document, settings.strategy, strategy, allowed, side)
-    write(to_line(prepared))
+    write_output(to_line(prepared))
     return 0
 
 
-def read(data: bytes, observations: str | None = None) -> Conversation:
+def read_document(data: bytes, observations: str | None = None) -> Conversation:
     """Read a conversation from JSON. `observations` is a pattern as in `recognise`.
 
     Raises:
@@ -87,7 +87,7 @@ def read(data: bytes, observations: str | None = None) -> Conversation:
     except ValueError as error:
         raise UsageError(f"standard input is not JSON: {error}", DOCUMENT) from error
     try:
-        return conversation(value, observations)
+        return read_conversation(value, observations)
     except UsageError as error:
         raise UsageError(f"standard input: {error.what}", error.fix) from error
 
@@ -101,12 +101,12 @@ def prepare_document(
     depend on its earlier ones. A call that the budget cannot hold is skipped, except the next one.
     """
     history, edits = document.repaired.messages, 0
-    every = calls(history)
-    asked = newest(every)
+    every = call_lengths(history)
+    asked = newest_calls(every)
     for call in replay(history, strategy, budget, document.tools, side, at=asked):
         edits += call.view is not None and call.view.edited
         for event in call.events:
-            tell(side_line(event) if isinstance(event, SideCalled) else side_began_line(event))
+            write_error_line(side_line(event) if isinstance(event, SideCalled) else side_began_line(event))
     if call.error:
         raise call.error
     view = call.view
@@ -116,16 +116,16 @@ def prepare_document(
     if len(asked) < len(every):
         notes.append(f"the history is long: the strategy ran at the newest {len(asked):,} of {len(every):,} calls only")
     for note in notes:
-        tell(f"  ! {note}")
+        write_error_line(f"  ! {note}")
     told = recognised(history)
     if told and (told != NONE_RECOGNISED or view.taken.get(FIT)):
-        tell(f"  ! {told}")
+        write_error_line(f"  ! {told}")
     _tell_of_tools(strategy)
-    if pending(view.messages):
-        tell("  ! the last tool calls have no results yet: add them, or a server will refuse the messages")
+    if pending_turn(view.messages):
+        write_error_line("  ! the last tool calls have no results yet: add them, or a server will refuse the messages")
     if view.tokens > view.limit:
-        tokens = figures.tokens(view.tokens, budget.counter.exact)
-        tell(f"  ▲ {tokens} tokens are over the budget of {view.limit:,}: {spec} sends them anyway")
+        tokens = figures.format_tokens(view.tokens, budget.counter.exact)
+        write_error_line(f"  ▲ {tokens} tokens are over the budget of {view.limit:,}: {spec} sends them anyway")
     return _written(document, spec, view, edits, notes)
 
 
@@ -149,7 +149,7 @@ def _written(document: Conversation, spec: str, view: View, edits: int, notes: S
 
 def _asked(settings: Settings) -> Backend:
     """The model that a strategy may ask: the one in the settings, or the built-in reader if no server has it."""
-    from thimble.models import built_in
+    from thimble.models import make_reader
     from thimble.session.backends import Backends
 
     notices: list[str] = []
@@ -159,24 +159,26 @@ def _asked(settings: Settings) -> Backend:
     except ModelError as error:
         if settings.backend != "auto":
             raise
-        backend = built_in()
+        backend = make_reader()
         notices.append(f"{error.what}: the built-in reader writes the summaries")
     for notice in notices:
-        tell(notice)
-    tell(f"The strategy asks {backend.id.called} ({'built in' if backend.name == 'reader' else backend.name}).")
+        write_error_line(notice)
+    write_error_line(
+        f"The strategy asks {backend.id.called} ({'built in' if backend.name == 'reader' else backend.name})."
+    )
     return backend
 
 
 def _tell_of_tools(strategy: Strategy) -> None:
     brought = ", ".join(getattr(strategy, "tools", ()))
     if brought:
-        tell(f"  ! the strategy needs the tool {brought}: your program must offer it to the model")
+        write_error_line(f"  ! the strategy needs the tool {brought}: your program must offer it to the model")
 
 
 def _standard_input() -> bytes:
     if sys.stdin is not None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal", "thimble prepare --budget 8000 < conversation.json")
     try:
-        return bounded(sys.stdin.buffer, MOST_INPUT_BYTES) if sys.stdin is not None else b""
+        return read_bounded(sys.stdin.buffer, MOST_INPUT_BYTES) if sys.stdin is not None else b""
     except OSError as error:
         raise UsageError(f"standard input cannot be read: {error.strerror}", DOCUMENT) from error

@@ -9,10 +9,10 @@ from thimble.agent.events import Answered, Asked, Event
 from thimble.repl.screen.exchange import Lines
 from thimble.repl.screen.footer import footer
 from thimble.repl.screen.sanitise import clean
-from thimble.repl.screen.streams import tell, write
+from thimble.repl.screen.streams import write_error_line, write_output
 from thimble.repl.screen.theme import console_for
-from thimble.repl.screen.trace import PLAIN_WIDTH, Kind, labelled, passage_line, unread
-from thimble.repl.screen.wrapping import columns, wrapped
+from thimble.repl.screen.trace import PLAIN_WIDTH, Kind, label_line, passage_line, unread_line
+from thimble.repl.screen.wrapping import stream_width, wrap_text
 from thimble.session.session import Session
 
 
@@ -28,21 +28,21 @@ class Printer(Lines):
     def begin(self) -> None:
         """Print a blank line, if anything was printed before."""
         if self._written:
-            write("\n")
+            write_output("\n")
         self._written = True
 
     def show(self, event: Event) -> None:
         """Show one event; an answer is printed when it is complete."""
         match event:
             case Asked():
-                tell(f"{'you:' if self._plain else '›'} {event.message.content}")
+                write_error_line(f"{'you:' if self._plain else '›'} {event.message.content}")
             case Answered():
-                if answer := wrapped(clean(event.text).strip(), columns(sys.stdout)):
+                if answer := wrap_text(clean(event.text).strip(), stream_width(sys.stdout)):
                     self.begin()
-                    write(f"{answer}\n")
+                    write_output(f"{answer}\n")
                 self._line("passage", passage_line(event))
-                tell(footer(self.session.agent, self._columns))
-                self._line("note", f"  ! {unread(event.invented)}" if event.invented else "")
+                write_error_line(footer(self.session.agent, self._columns))
+                self._line("note", f"  ! {unread_line(event.invented)}" if event.invented else "")
             case _:
                 super().show(event)
 
@@ -51,7 +51,7 @@ class Printer(Lines):
 
     def _line(self, kind: Kind, text: str | None) -> None:
         if text:
-            tell(labelled(kind, text) if self._plain else text)
+            write_error_line(label_line(kind, text) if self._plain else text)
 
     def _say(self, text: str) -> None:
         self._open += text
@@ -59,4 +59,4 @@ class Printer(Lines):
     def _end_said(self, called: bool) -> None:
         said, self._open = self._open.strip(), ""
         if said and called:
-            tell(f"model: {said}" if self._plain else f"  {said}")
+            write_error_line(f"model: {said}" if self._plain else f"  {said}")

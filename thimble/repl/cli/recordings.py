@@ -44,24 +44,26 @@ def new_file(name: str) -> Path:
     raise UsageError(f"cannot record to {name[:200]}: {why}", "name a file in a folder that you can write to")
 
 
-def played(given: Namespace, pace: str | None, settings: Settings, headless: bool) -> tuple[Playback, Settings]:
+def choose_recording(
+    given: Namespace, pace: str | None, settings: Settings, headless: bool
+) -> tuple[Playback, Settings]:
     """The playback of the recording that the flags name, and the settings to play it with. Raises UsageError."""
     for flag in ("record", "resume"):
         if getattr(given, flag) is not None:
             raise UsageError(f"--{flag} cannot be used with --replay", "leave one of them out")
     if not given.replay:
         raise UsageError("--replay needs a recording", f"write --replay FILE, or one of these: {', '.join(shipped())}")
-    recording = load(given.replay, settings.session_dir)
+    recording = load_recording(given.replay, settings.session_dir)
     pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL), recording.lines, settings.hardware)
     if steps and (headless or settings.plain):
         raise UsageError("--pace key needs a conversation in a terminal", "take original, a factor such as 2x, or 0")
     playback = Playback(recording, given.replay, pacing, steps)
     if pace and machines(pace, settings.hardware):
         playback.notices.append(f"Playing at the pace of the machine {pace}. The figures shown are the recorded ones.")
-    return playback, settled(settings, recording)
+    return playback, playback_settings(settings, recording)
 
 
-def load(name: str, sessions: Path) -> Recording:
+def load_recording(name: str, sessions: Path) -> Recording:
     """Load a recording: a file by its path, a shipped one by its name, or a session in a folder by its name or id.
 
     Raises UsageError.
@@ -78,7 +80,7 @@ def load(name: str, sessions: Path) -> Recording:
 
 def _kept(name: str, sessions: Path) -> Path:
     try:
-        return folder.find(sessions, name)
+        return folder.find_session(sessions, name)
     except UsageError:
         fix = f"shipped are {', '.join(shipped())}; or give a file, or a saved session"
         raise UsageError(f"there is no recording {name}", fix) from None
@@ -114,7 +116,7 @@ def _letters(line: Line) -> int:
     return len(line.record.text) if isinstance(line.record, ReplyPiece) else 0
 
 
-def settled(settings: Settings, recording: Recording) -> Settings:
+def playback_settings(settings: Settings, recording: Recording) -> Settings:
     """The settings of a played session: flags, then those of the recording; no server.
 
     Raises:

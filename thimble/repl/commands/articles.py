@@ -6,11 +6,11 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.command import Offer, command
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import say
-from thimble.session import figures
 from thimble.session.session import Session
+from thimble.tools.wording import count_noun
 
 ROWS = 10
 """Articles listed at first: with the topics they fit on a screen of 24 rows."""
@@ -37,12 +37,12 @@ def articles(session: Session, topic: str, console: Console) -> None:
         topics = f"the topics are {', '.join(library.tags)}" if library.tags else "/articles lists them all"
         raise UsageError(f"no article about {topic[:40]!r}", topics)
     rows = [(article.slug, article.title, f"{article.words:,}") for article in found]
-    about = f" about {line(topic)}" if topic and not whole else ""
+    about = f" about {one_line(topic)}" if topic and not whole else ""
     least = len(rows) if topic or len(rows) <= ROWS else ROWS
-    Table(f"{figures.several(len(rows), 'article')}{about}", ("slug", "title", ">words"), rows[:least]).show(console)
+    Table(f"{count_noun(len(rows), 'article')}{about}", ("slug", "title", ">words"), rows[:least]).show(console)
     if least < len(rows):
         say(
             console,
-            f"{len(rows) - least} more: /articles all, or /articles TOPIC: {line(', '.join(library.tags))}",
+            f"{len(rows) - least} more: /articles all, or /articles TOPIC: {one_line(', '.join(library.tags))}",
             "quiet",
         )

@@ -56,7 +56,7 @@ def one_of(*words: str) -> Completer:
     return lambda session, text: [(word, "") for word in words]
 
 
-def paths(start: str, suffix: str) -> Iterator[str]:
+def complete_paths(start: str, suffix: str) -> Iterator[str]:
     """Completions of a path: folders, and files with this suffix."""
     folder, slash, _ = start.rpartition("/")
     place = Path(folder + slash).expanduser() if slash else Path()
@@ -87,6 +87,6 @@ def command(
     return make
 
 
-def meant(text: str) -> str:
+def normalise_line(text: str) -> str:
     """Add the `/` to `quit`, `exit` or `help` typed alone."""
     return f"/{text.lower()}" if text.lower() in BARE else text

@@ -7,10 +7,11 @@ from rich.console import Console
 from thimble.commands.compact import compact as fold
 from thimble.repl.commands.command import command
 from thimble.repl.commands.next_prompt import say_next_prompt
-from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.theme import moving, say
+from thimble.repl.screen.sanitise import one_line
+from thimble.repl.screen.theme import say, show_progress
 from thimble.session import figures
 from thimble.session.session import Session
+from thimble.tools.wording import count_noun
 
 
 @command("compact [WORDS]", "Prompt")
@@ -22,13 +23,13 @@ def compact(session: Session, words: str, console: Console) -> None:
     compaction:when=asked in front of it. Changes to THIMBLE.md take effect, too.
     """
     system, spec = session.agent.state.system, session.spec
-    with moving(console, "folding"):
+    with show_progress(console, "folding"):
         done = fold(session, words)
     if session.spec != spec:
-        say(console, f"{line(spec)} has no summary: the strategy is now {line(session.spec)}.")
-    asked = f"{figures.several(done.calls, 'call')}, {done.prompt:,} tokens in, {figures.tokens(done.written)} out"
+        say(console, f"{one_line(spec)} has no summary: the strategy is now {one_line(session.spec)}.")
+    asked = f"{count_noun(done.calls, 'call')}, {done.prompt:,} tokens in, {figures.format_tokens(done.written)} out"
     if done.failed:
-        say(console, f"The summary failed: {line(done.failed)}.", "warn")
+        say(console, f"The summary failed: {one_line(done.failed)}.", "warn")
     if not done.folded:
         say(console, f"Nothing was folded ({asked}): a summary must be shorter than the turns it replaces.", "warn")
         return

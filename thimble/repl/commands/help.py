@@ -32,15 +32,15 @@ def topics(session: Session, text: str) -> Iterable[Offer]:
 @command("help [COMMAND]", "thimble", aliases=("?",), completer=topics)
 def help(session: Session, text: str, console: Console) -> None:
     """List the commands, or explain one."""
-    from thimble.repl.commands.table import COMMANDS, find
+    from thimble.repl.commands.table import COMMANDS, find_command
 
     word, _, topic = text.partition(" ")
-    if topic and find(word).name == "strategy":
+    if topic and find_command(word).name == "strategy":
         show_one(topic.strip(), console)
     elif topic:
         raise UsageError(f"/help explains one command, not {text[:40]!r}", "write /help COMMAND or /help strategy NAME")
     elif word:
-        known = find(word)
+        known = find_command(word)
         say(console, f"{known.usage}  {known.summary}")
         if known.more:
             say(console, known.more, "quiet")

@@ -6,9 +6,9 @@ from rich.console import Console
 
 from thimble.models import READER
 from thimble.models.server import DEFAULT_MODEL
-from thimble.repl.commands.command import PATHS, Offer, command, paths
+from thimble.repl.commands.command import PATHS, Offer, command, complete_paths
 from thimble.repl.commands.next_prompt import say_next_prompt
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, say
 from thimble.session.session import Session
@@ -17,7 +17,7 @@ from thimble.session.session import Session
 def models(session: Session, text: str) -> list[Offer]:
     """The models, if the server answers soon, else at the next Tab; for a path, its completions."""
     if text.startswith(PATHS):
-        return [(path, "a model's file") for path in paths(text, ".gguf")]
+        return [(path, "a model's file") for path in complete_paths(text, ".gguf")]
     return [(name, "") for name in session.backends.names_soon()]
 
 
@@ -31,7 +31,7 @@ def model(session: Session, name: str, console: Console) -> None:
     if name:
         session.use_model(name)
         backend = session.agent.backend
-        say(console, f"The model is now {line(backend.id.called)} ({line(backend.name)}). The history stays.")
+        say(console, f"The model is now {one_line(backend.id.called)} ({one_line(backend.name)}). The history stays.")
         say_next_prompt(session, console)
         return
     backend, names = session.agent.backend, session.backends.names()

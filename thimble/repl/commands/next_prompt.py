@@ -13,8 +13,8 @@ from thimble.session.session import Session
 def say_next_prompt(session: Session, console: Console) -> None:
     """Print the tokens of the next prompt, as far as they can be known without asking a model."""
     next_ = forecast(session)
-    tokens = figures.tokens(next_.tokens, session.agent.backend.counter.exact)
-    share = figures.share(next_.tokens, next_.limit)
+    tokens = figures.format_tokens(next_.tokens, session.agent.backend.counter.exact)
+    share = figures.format_share(next_.tokens, next_.limit)
     unless = "" if next_.settled else " before the strategy acts"
     over = " It is over the budget." if next_.tokens > next_.limit else ""
     size = f"{tokens} of {next_.limit:,} tokens ({share})"
@@ -26,5 +26,5 @@ def say_next_prompt(session: Session, console: Console) -> None:
 def say_tidy_saves(session: Session, next_: Forecast, console: Console) -> None:
     """Print the SPEC that would send the same results in fewer tokens, if there is one."""
     if next_.tidy_saves:
-        saved = figures.tokens(next_.tidy_saves, session.agent.backend.counter.exact)
+        saved = figures.format_tokens(next_.tidy_saves, session.agent.backend.counter.exact)
         say(console, f"tidy+{session.spec} would save {saved} of these tokens, with nothing lost.", "quiet")

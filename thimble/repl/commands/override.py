@@ -12,7 +12,7 @@ from thimble.repl.commands.command import Offer, command
 from thimble.repl.commands.context.listing import first_words
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.theme import say
-from thimble.repl.screen.trace import who
+from thimble.repl.screen.trace import speaker_name
 from thimble.session.override import override
 from thimble.session.session import Session
 
@@ -29,7 +29,7 @@ def messages(session: Session, _: str) -> Iterator[Offer]:
     """The messages by number, the newest first; none while the articles are still loading."""
     history = [] if session.reading.words else session.agent.history
     for place, message in reversed([*enumerate(history, 1)]):
-        yield f"{place}", f"{who(message)}: {first_words(message, 40)}"
+        yield f"{place}", f"{speaker_name(message)}: {first_words(message, 40)}"
         if message.id in session.agent.state.overrides:
             yield f"off {place}", "undo it"
 

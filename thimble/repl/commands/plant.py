@@ -8,7 +8,7 @@ from thimble.agent.events import Planted
 from thimble.commands.forecast import forecast
 from thimble.commands.why import why
 from thimble.repl.commands.command import command
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import say
 from thimble.session import figures
 from thimble.session.session import Session
@@ -34,11 +34,11 @@ def description(session: Session, planted: Planted) -> list[tuple[str, str]]:
     place = 1 + agent.history.index(planted.holder)
     holds, costs = budget.count(planted.holder), sum(map(budget.count, planted.messages))
     return [
-        (f"Planted in message {place}: “{line(planted.fact)}”", "bold"),
+        (f"Planted in message {place}: “{one_line(planted.fact)}”", "bold"),
         (
-            f"It is the result of read_file {planted.path}, {figures.tokens(holds, exact)} tokens. Messages "
-            f"{last - len(planted.messages) + 1} to {last} are new, {figures.tokens(costs, exact)} tokens; no model "
-            "was asked, and there is no such file.",
+            f"It is the result of read_file {planted.path}, {figures.format_tokens(holds, exact)} tokens. Messages "
+            f"{last - len(planted.messages) + 1} to {last} are new, {figures.format_tokens(costs, exact)} tokens; no "
+            "model was asked, and there is no such file.",
             "",
         ),
         (_next(session, place), ""),
@@ -50,4 +50,4 @@ def _next(session: Session, place: int) -> str:
     view = forecast(session).view
     if view is None:
         return "Its fate in the next prompt is not known in advance."
-    return f"In the next prompt it is {view.fates[place - 1]}: {line(why(view, place - 1))}."
+    return f"In the next prompt it is {view.fates[place - 1]}: {one_line(why(view, place - 1))}."

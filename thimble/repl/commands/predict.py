@@ -10,16 +10,17 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from thimble.commands.guess import guess_of, take
+from thimble.commands.guess import guess_of, parse_guess
 from thimble.commands.why import why
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.context.listing import first_words
 from thimble.repl.screen import trace
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
 from thimble.session.session import Session
+from thimble.tools.wording import count_noun
 
 HOW_TO_GUESS = "Guess which stay unchanged: /predict 1-4 9 12, /predict all or /predict none."
 
@@ -36,12 +37,12 @@ def predict(session: Session, text: str, console: Console) -> None:
         had = session.watchers.pop("guess", None)
         say(console, "The guess is removed." if had else "There is no guess to remove.")
     elif text:
-        guess = take(session.agent.history, text)
+        guess = parse_guess(session.agent.history, text)
         session.watchers["guess"] = guess
         stay, of = len(guess.stays), len(guess.messages)
-        say(console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay unchanged, {of - stay:,} do not.")
+        say(console, f"The guess: {stay:,} of {count_noun(of, 'message')} stay unchanged, {of - stay:,} do not.")
         if 0 < stay < of:
-            say(console, f"  {trace.cut(ranges(sorted(guess.stays)), console.width - 4)}", "name")
+            say(console, f"  {trace.cut_line(ranges(sorted(guess.stays)), console.width - 4)}", "name")
         say(console, "Ask your question: after the answer you will see your score.", "quiet")
     elif not session.agent.history:
         say(console, "There are no messages to guess about yet: ask a question first, or /plant a fact.")
@@ -75,15 +76,15 @@ def messages(session: Session, width: int) -> Table:
     rows = []
     for at, message in enumerate(history):
         if at not in hidden:
-            tokens = figures.tokens(budget.count(message), session.agent.backend.counter.exact)
+            tokens = figures.format_tokens(budget.count(message), session.agent.backend.counter.exact)
             words = first_words(message, max(16, width - 58))
-            rows.append((str(at + 1), trace.cut(trace.who(message), 16), tokens, met[at], words))
+            rows.append((str(at + 1), trace.cut_line(trace.speaker_name(message), 16), tokens, met[at], words))
         elif at == hidden[0]:
             counted = Tally(met[place] for place in hidden)
             rows.append(
                 (f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(f"{n} {f}" for f, n in counted.items()))
             )
-    title = f"{figures.several(len(history), 'message')}: which of them will the next prompt hold unchanged?"
+    title = f"{count_noun(len(history), 'message')}: which of them will the next prompt hold unchanged?"
     return Table(title, ("number", "who", ">tokens", "last prompt", "first words"), rows)
 
 
@@ -105,12 +106,12 @@ def reveal(session: Session) -> list[str]:
     view, stayed = guess.view, guess.stayed
     of = len(guess.messages)
     right = of - len(guess.stays ^ stayed)
-    told = [f"Predicted: {right:,} of {of:,} right ({figures.share(right, of)}) for the next prompt"]
+    told = [f"Predicted: {right:,} of {of:,} right ({figures.format_share(right, of)}) for the next prompt"]
     places = {message.id: at for at, message in enumerate(view.history)}
     went: dict[str, list[int]] = {}
     for number in sorted(guess.stays - stayed):
         at = places.get(guess.messages[number - 1].id)
-        rule = "gone from the history" if at is None else f"{view.fates[at]}: {line(why(view, at))}"
+        rule = "gone from the history" if at is None else f"{view.fates[at]}: {one_line(why(view, at))}"
         went.setdefault(rule, []).append(number)
     told += [f"  guessed to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
     kept = sorted(stayed - guess.stays)

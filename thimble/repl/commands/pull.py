@@ -11,8 +11,8 @@ from rich.console import Console
 from thimble.agent.errors import Stopped, UsageError
 from thimble.models.server import DEFAULT_MODEL
 from thimble.repl.commands.command import command
-from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.theme import is_drawn, moving
+from thimble.repl.screen.sanitise import one_line
+from thimble.repl.screen.theme import is_drawn, show_progress
 from thimble.session.session import Session
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def pull(session: Session, name: str, console: Console) -> None:
         fix = f"write /pull {DEFAULT_MODEL}; ollama.com/library has more models"
         raise UsageError("/pull takes the name of one model", fix)
     server, told, done, total = _ollama(session), "", 0, 0
-    with moving(console, "asking the server") as tell, closing(server.pull(name)) as steps:
+    with show_progress(console, "asking the server") as tell, closing(server.pull(name)) as steps:
         try:
             for step in steps:
                 done, total = step.done_bytes, step.total_bytes
@@ -39,13 +39,13 @@ def pull(session: Session, name: str, console: Console) -> None:
                     console.print(told)
         except KeyboardInterrupt:
             raise Stopped(_kept(name, done, total)) from None
-    console.print(f"{line(name)} is ready. To use it: /model {line(name)}")
+    console.print(f"{one_line(name)} is ready. To use it: /model {one_line(name)}")
 
 
 def words(step: PullProgress) -> str:
     """`pulling 2bada8a74506, 30% of 4.7 GB`: the server's status and progress, in tenths. Safe to print."""
     size, tenths = step.total_bytes, 10 * step.done_bytes // step.total_bytes if step.total_bytes else 0
-    return line(step.status)[:24] + (f", {tenths}0% of {filesize.decimal(size)}" if tenths else "")
+    return one_line(step.status)[:24] + (f", {tenths}0% of {filesize.decimal(size)}" if tenths else "")
 
 
 def _ollama(session: Session) -> OllamaServer:

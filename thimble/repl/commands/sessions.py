@@ -13,15 +13,16 @@ from rich.console import Console
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.command import Offer, command
 from thimble.repl.screen.resumed import show_resumed
-from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import cut_line
 from thimble.session import figures
 from thimble.session.journal import folder as kept
 from thimble.session.journal.folder import Listed
 from thimble.session.journal.records import Named
 from thimble.session.session import Session
+from thimble.tools.wording import count_noun
 
 ONE_SHOTS = "-p"
 MOST_SHOWN = 12
@@ -42,17 +43,17 @@ def sessions(session: Session, words: str, console: Console) -> None:
 
 def _list(session: Session, words: str, console: Console) -> None:
     folder = session.settings.session_dir
-    paths = kept.paths(folder)
+    paths = kept.session_paths(folder)
     if not paths:
-        say(console, f"No sessions in {line(str(folder))} yet. A session is saved after its first question.")
+        say(console, f"No sessions in {one_line(str(folder))} yet. A session is saved after its first question.")
         return
-    every = [kept.listed(path) for path in paths]
+    every = [kept.list_session(path) for path in paths]
     talks = [one for one in every if not one.one_shot]
     noun, about = "conversation", ""
     if words == ONE_SHOTS:
         noun, found = "one-shot", [one for one in every if one.one_shot]
     elif words:
-        noun, about, found = "session", f" with {line(words)}", [one for one in every if one.has(words)]
+        noun, about, found = "session", f" with {one_line(words)}", [one for one in every if one.has(words)]
         if not found:
             raise UsageError(
                 f"no session has {words[:40]!r} in a question, an answer or its name",
@@ -60,7 +61,7 @@ def _list(session: Session, words: str, console: Console) -> None:
             )
     else:
         found = talks
-    title = f"{figures.several(len(found), noun)}{about} in {line(str(folder))}"
+    title = f"{count_noun(len(found), noun)}{about} in {one_line(str(folder))}"
     rows = [_row(one, one.path == session.journal.path) for one in found[:MOST_SHOWN]]
     if rows:
         Table(f"{title}, the newest first", TABLE_COLUMNS, rows).show(console)
@@ -70,9 +71,7 @@ def _list(session: Session, words: str, console: Console) -> None:
         rest = f"{len(found) - MOST_SHOWN:,} older ones are not shown: /sessions WORDS searches all of them."
         say(console, rest, "quiet")
     if found is talks and len(talks) < len(paths):
-        aside = (
-            f"{figures.several(len(paths) - len(talks), 'one-shot')} (-p) not shown: /sessions {ONE_SHOTS} lists them."
-        )
+        aside = f"{count_noun(len(paths) - len(talks), 'one-shot')} (-p) not shown: /sessions {ONE_SHOTS} lists them."
         say(console, aside, "quiet")
 
 
@@ -95,23 +94,23 @@ def save(session: Session, text: str, console: Console) -> None:
     if kept.ID.match(name) or name.startswith("-"):
         what = "a flag" if name[0] == "-" else "a session id"
         raise UsageError(f"{name} would be taken for {what}", "choose another name")
-    for path in kept.paths(session.settings.session_dir):
-        if path != session.journal.path and kept.listed(path).name == name:
+    for path in kept.session_paths(session.settings.session_dir):
+        if path != session.journal.path and kept.list_session(path).name == name:
             raise UsageError(f"another session has the name {name}: {path.stem}", "choose another name")
     session.record(Named(name))
     own = session.journal.path
     by = kept.found_by(session.settings.session_dir, own) if own else session.journal.id
     by = name if by == session.journal.id else by
     again = f"to resume it: thimble --resume {quote(by)}, or /load {by}."
-    say(console, line(f"This session is now called “{name}”; {again}"))
+    say(console, one_line(f"This session is now called “{name}”; {again}"))
 
 
 def offers(session: Session, _: str) -> Iterator[Offer]:
     """The completions of /load: the newest conversations, by name if they have one, with their first question."""
-    every = map(kept.listed, kept.paths(session.settings.session_dir))
+    every = map(kept.list_session, kept.session_paths(session.settings.session_dir))
     for one in islice((one for one in every if not one.one_shot), MOST_OFFERED):
         if one.path != session.journal.path:
-            yield one.name or one.id, cut(line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
+            yield one.name or one.id, cut_line(one_line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
 
 
 @command("load ID|NAME", "Sessions", completer=offers)
@@ -126,29 +125,29 @@ def load(session: Session, wanted: str, console: Console) -> None:
         )
     if not wanted:
         raise UsageError("/load needs the id or the name of a session", "/sessions lists them")
-    path = kept.find(session.settings.session_dir, wanted)
+    path = kept.find_session(session.settings.session_dir, wanted)
     journal = session.journal
     if path == journal.path:
-        raise UsageError(f"{line(wanted)} is the current session", "/sessions lists the others")
+        raise UsageError(f"{one_line(wanted)} is the current session", "/sessions lists the others")
     journal.flush()
     if journal.error:
         what = f"this session would be lost: its file cannot be written ({journal.error})"
         raise UsageError(what, "make room on the disk, then /load again")
-    session.load(*kept.reopened(session.settings, path))
+    session.load(*kept.reopen(session.settings, path))
     if session.successor:
         show_resumed(session.successor, console)
 
 
 def _row(one: Listed, here: bool) -> tuple[str, str, str]:
-    question = cut(line(one.questions[0]), QUESTION_WIDTH) if one.questions else "nothing was asked"
+    question = cut_line(one_line(one.questions[0]), QUESTION_WIDTH) if one.questions else "nothing was asked"
     more = [
         one.id if one.name else "",
-        figures.several(len(one.questions), "question") if one.questions else "",
+        count_noun(len(one.questions), "question") if one.questions else "",
         one.strategy,
         one.model.called,
         "this one" if here else "",
         "one-shot" if one.one_shot else "",
         f"! {one.trouble}" if one.trouble else "",
     ]
-    age = figures.ago(time.time() - one.at) if one.at else "?"
-    return line(one.name) or one.id, age, f"{question}\n{line(' · '.join(filter(None, more)))}"
+    age = figures.format_age(time.time() - one.at) if one.at else "?"
+    return one_line(one.name) or one.id, age, f"{question}\n{one_line(' · '.join(filter(None, more)))}"

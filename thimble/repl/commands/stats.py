@@ -18,12 +18,13 @@ from thimble.agent.view import View
 from thimble.models.prices import by_timings
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.footer import level
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
 from thimble.session.session import Session
-from thimble.session.totals import cost, totals
+from thimble.session.totals import price_calls, totals
+from thimble.tools.wording import count_noun
 
 CHARTED_CALLS = 60
 CHART_ROWS = 3
@@ -42,7 +43,7 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
     agent = session.agent
     ledger, view, exact = agent.ledger, agent.ledger.view, agent.backend.counter.exact
     counted = "" if exact else " · ~ is an estimate"
-    say(console, line(f"{session.spec} · budget {agent.limit:,} · {agent.backend.id.called}{counted}"))
+    say(console, one_line(f"{session.spec} · budget {agent.limit:,} · {agent.backend.id.called}{counted}"))
     if view is None or rest:
         say(console, price_line(agent))
     if view is None:
@@ -78,13 +79,13 @@ def in_all(ledger: Ledger, card: Prices) -> Iterable[str]:
 def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
     """Turns that only a strategy needs, and the models that answered from memory or cited unread articles."""
     if recalls := sum(run.name == "recall" for run in ledger.tools):
-        yield f"of these calls: {figures.several(recalls, 'recall')}, which a whole history does not need", "quiet"
+        yield f"of these calls: {count_noun(recalls, 'recall')}, which a whole history does not need", "quiet"
     for model in dict.fromkeys(answer.model for answer in ledger.answers):
         its = [answer for answer in ledger.answers if answer.model == model]
         from_memory, invented = sum(one.from_memory for one in its), sum(one.invented for one in its)
         if from_memory or invented:
-            answers, cited = figures.several(len(its), "answer"), figures.several(invented, "citation")
-            yield line(f"{model.called}: {from_memory} of {answers} from memory, {cited} not read"), "warn"
+            answers, cited = count_noun(len(its), "answer"), count_noun(invented, "citation")
+            yield one_line(f"{model.called}: {from_memory} of {answers} from memory, {cited} not read"), "warn"
 
 
 def price_line(agent: Agent) -> str:
@@ -107,7 +108,12 @@ def by_kind(view: View, budget: Budget, exact: bool) -> Table:
     rows = [row for row in rows if row[1] or row[2]]
     rows.append(("total", sum(row[1] for row in rows), sum(row[2] for row in rows)))
     cells = [
-        (name, figures.tokens(was, exact), figures.tokens(sent, exact), figures.share(sent, view.limit))
+        (
+            name,
+            figures.format_tokens(was, exact),
+            figures.format_tokens(sent, exact),
+            figures.format_share(sent, view.limit),
+        )
         for name, was, sent in rows
     ]
     columns = ("", ">in history", ">in view", ">of budget")
@@ -128,12 +134,12 @@ def _kinds(messages: Iterable[Message], budget: Budget, inserted: Sequence[int] 
 def by_purpose(ledger: Ledger, card: Prices) -> Table:
     """The cost of answers, summaries and other calls to a model, in computed prompt tokens."""
     names = dict.fromkeys(["answer", *(call.purpose for call in ledger.calls)])
-    whole = cost(totals(ledger.calls), card)
+    whole = price_calls(totals(ledger.calls), card)
     groups = [(name, [call for call in ledger.calls if call.purpose == name]) for name in names]
     rows = []
     for name, calls in [*groups, ("total", ledger.calls)]:
         spent = totals(calls)
-        amounts = map(figures.amount, (spent.prompt, spent.cached, spent.output))
+        amounts = map(figures.format_amount, (spent.prompt, spent.cached, spent.output))
         rows.append((name, str(spent.calls), *amounts, *_cost(calls, whole, card)))
     columns = ("", ">calls", ">prompt", ">cached", ">out", ">cost", ">share", *((">dollars",) if card.dollars else ()))
     return Table("The cost, in computed prompt tokens", columns, rows, bold=-1)
@@ -141,12 +147,12 @@ def by_purpose(ledger: Ledger, card: Prices) -> Table:
 
 def _cost(calls: Sequence[Call], whole: float | None, card: Prices) -> Iterable[str]:
     """The cost of calls, its share of the whole, and its dollars."""
-    costs, spent = [cost(call, card) for call in calls], totals(calls)
+    costs, spent = [price_calls(call, card) for call in calls], totals(calls)
     price, known = sum(filter(None, costs)), None not in costs
     exact = spent.prompt.exact and spent.cached.exact and spent.output.exact
     mark = "≥" * (not known) + "~" * (not exact)
     yield f"{mark}{round(price):,}" if known or price else "?"
-    yield figures.share(round(price), round(whole)) if known and whole else "?"
+    yield figures.format_share(round(price), round(whole)) if known and whole else "?"
     if card.dollars:
         yield f"{mark}{card.money(price):.4f}" if known or price else "?"
 
@@ -162,7 +168,7 @@ def by_exchange(ledger: Ledger) -> Table:
 
 def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:
     spent = totals(calls)
-    amounts = map(figures.amount, (spent.prompt, spent.cached, spent.prefill, spent.output))
+    amounts = map(figures.format_amount, (spent.prompt, spent.cached, spent.prefill, spent.output))
     return (name, str(spent.turns), *amounts, f"{spent.seconds:.1f}")
 
 
@@ -176,11 +182,16 @@ def without_management(ledger: Ledger) -> Table:
     raw_peak = max((call.raw_prompt for call in answers), default=0)
     peak = max((call.prompt.tokens or 0 for call in answers), default=0)
     rows = [
-        (name, was, figures.tokens(raw, False), _ratio(tokens, raw))
+        (name, was, figures.format_tokens(raw, False), _ratio(tokens, raw))
         for name, was, tokens, raw in (
-            ("prompt tokens, all calls", figures.amount(spent.prompt), spent.prompt.tokens, spent.raw_prompt),
-            ("prefill tokens, all calls", figures.amount(spent.prefill), spent.prefill.tokens, spent.raw_prefill),
-            ("largest prompt", figures.tokens(peak), peak, raw_peak),
+            ("prompt tokens, all calls", figures.format_amount(spent.prompt), spent.prompt.tokens, spent.raw_prompt),
+            (
+                "prefill tokens, all calls",
+                figures.format_amount(spent.prefill),
+                spent.prefill.tokens,
+                spent.raw_prefill,
+            ),
+            ("largest prompt", figures.format_tokens(peak), peak, raw_peak),
         )
     ]
     return Table("The same calls with the whole history in each", ("", ">actual", ">whole", ">ratio"), rows)
@@ -210,7 +221,7 @@ def by_maker(ledger: Ledger, exact: bool) -> Table:
 
 
 def _less(tokens: int, exact: bool) -> str:
-    return f"{'−' * (tokens < 0)}{figures.tokens(abs(tokens), exact)}" if tokens else "nothing"
+    return f"{'−' * (tokens < 0)}{figures.format_tokens(abs(tokens), exact)}" if tokens else "nothing"
 
 
 def show_chart(calls: Sequence[Call], console: Console) -> None:
@@ -226,7 +237,7 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
     spans, number = [], len(answers) - len(shown) + 1
     for strategy, run in groupby(shown, key=lambda call: call.strategy):
         last = number + len([*run]) - 1
-        spans.append(f"{number}{f'–{last}' if last > number else ''} {line(strategy)}")
+        spans.append(f"{number}{f'–{last}' if last > number else ''} {one_line(strategy)}")
         number = last + 1
     used = f"call{'s' if len(shown) > 1 else ''} " + " · ".join(spans)
     if is_drawn(console):
@@ -234,7 +245,7 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
             console.print(row)
         say(console, f"         {used}", "quiet")
     else:
-        tokens = (f"{figures.amount(call.prompt)}{' OVER' * bool(call.over)}" for call in shown)
+        tokens = (f"{figures.format_amount(call.prompt)}{' OVER' * bool(call.over)}" for call in shown)
         say(console, f"  {', '.join(tokens)}\n  {used}")
 
 

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from thimble.agent.errors import UsageError
-from thimble.repl.commands.command import PATHS, Offer, command, paths
+from thimble.repl.commands.command import PATHS, Offer, command, complete_paths
 from thimble.repl.commands.next_prompt import say_next_prompt
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.session.session import Session
@@ -31,14 +31,14 @@ def specs(session: object, text: str) -> Iterator[Offer]:
     """Completions of a SPEC, each with the whole text before it."""
     from thimble.strategies.parameter import as_in_the_paper, parameters
     from thimble.strategies.spec import parse_spec
-    from thimble.strategies.table import kind_of, names
+    from thimble.strategies.table import kind_of, strategy_names
 
     last = parse_spec(text)[-1]
     done, part = text[: last.start], text[last.start :]
     if part.startswith(PATHS):
-        yield from ((done + path, "your strategy") for path in paths(part, ".py"))
+        yield from ((done + path, "your strategy") for path in complete_paths(part, ".py"))
         return
-    kind = kind_of(last.name) if last.name in names() else None
+    kind = kind_of(last.name) if last.name in strategy_names() else None
     taken = {p.name: p for p in parameters(kind)} if kind else {}
     if ":" not in part:
         yield from ((done + known, meaning) for known, meaning in strategies())
@@ -96,7 +96,7 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     watch = last == "watch"
     session.use_strategy(name if watch else spec, watch=watch)
     watched = " Changes to its file take effect at your next line." if watch else ""
-    say(console, f"The strategy is now {line(session.spec)}. It starts fresh from the full history.{watched}")
+    say(console, f"The strategy is now {one_line(session.spec)}. It starts fresh from the full history.{watched}")
     for part in parse_spec(session.spec):
         if part.kind is Kind.OURS and PAPER in part.settings.split(","):
             say(console, f"{part.name}:{PAPER} is {as_in_the_paper(STRATEGIES[part.name])}.", "quiet")
@@ -106,9 +106,9 @@ def strategy(session: Session, spec: str, console: Console) -> None:
 def show_all(spec: str, console: Console) -> None:
     """Print every strategy by family, with its first sentence and its defaults; then the SPEC in use."""
     from thimble.strategies.spec import parse_spec
-    from thimble.strategies.table import FAMILIES, names
+    from thimble.strategies.table import FAMILIES, strategy_names
 
-    used, longest = [part.name for part in parse_spec(spec)], max(map(len, names())) + 2
+    used, longest = [part.name for part in parse_spec(spec)], max(map(len, strategy_names())) + 2
     installed, broken = _installed()
     for family, strategies in (FAMILIES | installed).items():
         rows = []
@@ -119,8 +119,8 @@ def show_all(spec: str, console: Console) -> None:
         Table(family, ("", ""), rows).show(console)
     console.print()
     for error in broken:
-        say(console, line(error), "quiet")
-    console.print(Text.assemble("In use: ", (line(spec), "name")))
+        say(console, one_line(error), "quiet")
+    console.print(Text.assemble("In use: ", (one_line(spec), "name")))
     for text in HINTS:
         say(console, text, "quiet")
 
@@ -137,7 +137,7 @@ def show_one(name: str, console: Console) -> None:
 
     kind = kind_of(name)
     built_in = (family for family, strategies in FAMILIES.items() if name in strategies)
-    family = next(built_in, None) or f"installed by {line(package(plugins('strategies')[name]))}"
+    family = next(built_in, None) or f"installed by {one_line(package(plugins('strategies')[name]))}"
     asks = " · asks a model" if asks_a_model(kind) else ""
     console.print(Text.assemble((name, "name"), (f" · {family.lower()}{asks}", "quiet")))
     for paragraph in paragraphs(kind):
@@ -155,14 +155,14 @@ def show_one(name: str, console: Console) -> None:
 
 def _installed() -> tuple[dict[str, dict[str, Any]], list[str]]:
     """The strategies of installed packages, a family per package, and a line for each that cannot be used."""
-    from thimble.plugins import called, package, plugins
+    from thimble.plugins import package, plugin_label, plugins
     from thimble.strategies.table import STRATEGIES, kind_of
 
     families: dict[str, dict[str, Any]] = {}
     broken = []
     for name, plugin in plugins("strategies").items():
         if name in STRATEGIES:
-            broken.append(f"{called(plugin)} is not used: the built-in strategy has this name")
+            broken.append(f"{plugin_label(plugin)} is not used: the built-in strategy has this name")
             continue
         try:
             families.setdefault(f"Installed by {package(plugin)}", {})[name] = kind_of(name)

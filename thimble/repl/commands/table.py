@@ -14,7 +14,7 @@ from rich.text import Text
 from thimble.agent.errors import ThimbleError, UsageError, did_you_mean
 from thimble.commands.tour import Ran
 from thimble.repl.commands.command import Command
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.session import Session
 
@@ -58,7 +58,7 @@ ASKED_FOR = {
 """Words that are not commands, with the command that the user probably wants."""
 
 
-def find(word: str) -> Command:
+def find_command(word: str) -> Command:
     """The command of this name or alias, with or without `/`. Raises UsageError, with the nearest name."""
     name = word.removeprefix("/")
     known = {f"/{each}": one for one in COMMANDS.values() for each in (one.name, *one.aliases)}
@@ -78,7 +78,7 @@ def run_command(session: Session, text: str, console: Console) -> str | None:
     word, rest = [*text.split(None, 1), "", ""][:2]
     if session.playback:
         session.playback.typed(text)  # even for an unknown command, or the recording would offer it for ever
-    command, rest = find(word), rest.strip()
+    command, rest = find_command(word), rest.strip()
     session.catch_up()
     session.reload()
     session.typed(text)
@@ -96,7 +96,7 @@ def run_command(session: Session, text: str, console: Console) -> str | None:
 def show_error(console: Console, error: ThimbleError) -> None:
     """Print an error, a line for the problem and a line for the fix."""
     drawn = is_drawn(console)
-    say(console, f"{'✗ ' if drawn else 'error: '}{line(error.what)}", "error")
+    say(console, f"{'✗ ' if drawn else 'error: '}{one_line(error.what)}", "error")
     if error.fix:
-        fix = Text(line(error.fix), style="quiet")
+        fix = Text(one_line(error.fix), style="quiet")
         console.print(Padding(fix, (0, 0, 0, 2), expand=False) if drawn else Text("fix: ").append_text(fix))

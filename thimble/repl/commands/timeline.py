@@ -12,15 +12,16 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
 from thimble.commands.timeline import Span, Timeline, timeline
 from thimble.models import READER
-from thimble.models.hardware import Hardware, fitted, largest_summary
+from thimble.models.hardware import Hardware, fit_hardware, largest_summary
 from thimble.models.pace import machines
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.gantt import SPAN_KINDS, chart, name_of
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
 from thimble.session.session import Session
+from thimble.tools.wording import count_noun
 
 SUMMARISERS = ("memory", "summary", "brief")
 """The purposes of calls that write a summary."""
@@ -41,12 +42,12 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
         why = "no start times were recorded for this session" if of.unplaced else "no model call finished"
         say(console, f"{name} has no timeline: {why}.")
         return
-    say(console, f"{name}: {figures.duration(of.seconds)}", "bold")
+    say(console, f"{name}: {figures.format_duration(of.seconds)}", "bold")
     _show_steps(of, console)
     for text in sums(of):
         say(console, text)
     if of.unplaced:
-        left = figures.several(len(of.unplaced), "step")
+        left = count_noun(len(of.unplaced), "step")
         say(console, f"Left out: {left} without a recorded start time.")
     for text in bound(session) if which in (None, session.agent.ledger.exchanges) else ():
         say(console, text)
@@ -73,8 +74,8 @@ def _show_steps(of: Timeline, console: Console) -> None:
         for row in made.rows:
             console.print(row, overflow="crop")
         if made.hidden:
-            longest = figures.duration(max(span.seconds for span in made.hidden))
-            said = f"Too short to draw: {figures.several(len(made.hidden), 'block')} of at most {longest}."
+            longest = figures.format_duration(max(span.seconds for span in made.hidden))
+            said = f"Too short to draw: {count_noun(len(made.hidden), 'block')} of at most {longest}."
             say(console, said, "quiet")
     else:
         spans = sorted(of.spans, key=lambda span: span.began)
@@ -84,14 +85,14 @@ def _show_steps(of: Timeline, console: Console) -> None:
 
 def words(span: Span) -> str:
     """`agent qwen3:8b: decode, 1.5 s`: the activity of a span, and the purpose of a side model."""
-    what = line(span.what) if span.kind == "tool" else SPAN_KINDS[span.kind][3]
-    purpose = f", for {line(span.what)}" if span.lane.role in ("memory", "side", "waiting") else ""
-    return f"{name_of(span.lane)}: {what}, {figures.duration(span.seconds)}{purpose}"
+    what = one_line(span.what) if span.kind == "tool" else SPAN_KINDS[span.kind][3]
+    purpose = f", for {one_line(span.what)}" if span.lane.role in ("memory", "side", "waiting") else ""
+    return f"{name_of(span.lane)}: {what}, {figures.format_duration(span.seconds)}{purpose}"
 
 
 def sums(of: Timeline) -> Iterator[str]:
     """The seconds in words: in all, of the agent, side models and tools, and of waits for side models."""
-    took = figures.duration
+    took = figures.format_duration
     sides = of.busy("memory", "side")
     side = f" · side models {took(sides)}" if sides else ""
     yield f"{took(of.seconds)} in all · agent {took(of.busy('agent'))}{side} · tools {took(of.busy('tools'))}"
@@ -114,11 +115,11 @@ def bound(session: Session) -> Iterator[str]:
     covered: dict[str, Message] = {one: there[one] for each in summaries for one in each.covers if one in there}
     full = sum(map(budget.count, covered.values()))
     mark = agent.backend.counter.exact
-    stands = f"The summary of {figures.tokens(short, mark)} tokens replaces {figures.tokens(full, mark)}"
+    stands = f"The summary of {figures.format_tokens(short, mark)} tokens replaces {figures.format_tokens(full, mark)}"
     model = agent.ledger.prepared.model if agent.ledger.prepared else agent.backend.id
     answers = [call for call in agent.ledger.calls if call.purpose == "answer" and call.model == model]
     described, written = _machine(session, model), _written_for_each(agent.ledger.calls)
-    hardware = described or fitted(answers)
+    hardware = described or fit_hardware(answers)
     if hardware is None:
         yield f"{stands}. Whether that pays is unknown: it takes three timed calls with contexts of different sizes."
     elif written is None:

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from thimble.agent.errors import UsageError
-from thimble.commands.tour import TOURS, Tour, keep, put_on, tour_of
+from thimble.commands.tour import TOURS, Tour, put_on, save_progress, tour_of
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.sanitise import clean
 from thimble.repl.screen.theme import is_drawn, say
@@ -70,7 +70,7 @@ def guide(session: Session, console: Console) -> None:
                 HOW if is_drawn(console) else PLAIN_HOW,
             )
             _show(console, Text(), here.step.say)
-        keep(session, here)
+        save_progress(session, here)
 
 
 def waiting(tour: Tour) -> str:

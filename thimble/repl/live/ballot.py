@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
-from thimble.commands.guess import Guess, places
+from thimble.commands.guess import Guess, parse_places
 from thimble.repl.commands.context.listing import first_words
 from thimble.repl.commands.export.page import Fields
 from thimble.repl.screen import trace
@@ -35,7 +35,7 @@ class Ballot:
 
     def vote(self, voter: str, address: str, text: str) -> None:
         """Take a vote, in the words of /predict. Raises UsageError for words that name no messages."""
-        self._votes[address, voter] = places(text, len(self.messages))
+        self._votes[address, voter] = parse_places(text, len(self.messages))
         same = [each for each in self._votes if each[0] == address]
         for old in same[:-MOST_OF_ONE_ADDRESS] or [*self._votes][:-MOST_VOTERS]:
             del self._votes[old]
@@ -54,5 +54,5 @@ class Ballot:
             votes = sum(place in vote for vote in self._votes.values())
             stays = place in stayed
             right += stays == (2 * votes > voters)
-            rows.append([place, trace.who(message), first_words(message, 80), votes, stays])
+            rows.append([place, trace.speaker_name(message), first_words(message, 80), votes, stays])
         return {"number": self.number, "voters": voters, "rows": rows, "right": right}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from thimble.agent.events import Changed, Prepared, Preparing, ReplyPiece, SideBegan, ToolCalled
 from thimble.agent.protocols import Sent, Waiting
-from thimble.repl.commands.export.page import Telling, Texts, embedded
+from thimble.repl.commands.export.page import Telling, Texts, embed_json
 from thimble.repl.live.ballot import Ballot
 from thimble.repl.screen.sanitise import Sanitiser
 from thimble.session.journal.records import Branched, Record, Switched
@@ -109,7 +109,7 @@ class Growing:
         with self._changed:
             self._told += 1
             self._items = [item for item in self._items if item[1] != instead_of]
-            self._items.append((self._told, kind, f"event: {kind}\ndata: {embedded(value)}\n\n".encode()))
+            self._items.append((self._told, kind, f"event: {kind}\ndata: {embed_json(value)}\n\n".encode()))
             self._changed.notify_all()
 
     def _tell_votes(self) -> None:

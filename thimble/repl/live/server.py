@@ -22,9 +22,9 @@ from urllib.parse import urlsplit
 
 from thimble.agent.errors import UsageError
 from thimble.models.wire.address import is_loopback
-from thimble.repl.commands.export.page import SCRIPTS, about, asset, embedded, html
+from thimble.repl.commands.export.page import SCRIPTS, about, asset, embed_json, html
 from thimble.repl.live.growing import ENDED, TICK_SECONDS, Growing
-from thimble.repl.screen.streams import tell
+from thimble.repl.screen.streams import write_error_line
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -50,9 +50,9 @@ def shown_live(session: Session, where: str) -> Iterator[str]:
     with LiveServer(where, growing) as server:
         for run in (growing.run, lambda: server.serve_forever(poll_interval=TICK_SECONDS)):
             threading.Thread(target=run, name="live", daemon=True).start()
-        tell(f"Live: {server.url}")
+        write_error_line(f"Live: {server.url}")
         if not is_loopback(server.url):
-            tell("Everyone on that network who has this address can read along and vote.")
+            write_error_line("Everyone on that network who has this address can read along and vote.")
         try:
             yield server.url
         finally:
@@ -84,7 +84,7 @@ class LiveServer(ThreadingMixIn, TCPServer):
         self.url = f"http://{shown}:{self.server_address[1]}/{self.token}/"
         style = asset("page.css") + (LIVE_FOLDER / "live.css").read_text("utf-8")
         script = "\n".join([*map(asset, SCRIPTS), (LIVE_FOLDER / "live.js").read_text("utf-8")])
-        data = embedded({"about": about("live"), "branches": []})
+        data = embed_json({"about": about("live"), "branches": []})
         self.page = "".join(html("live", style, script, [data], allowed="; connect-src 'self'")).encode()
 
     def hold(self, connection: socket.socket, address: str, most: int) -> None:

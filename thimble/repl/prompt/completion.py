@@ -12,8 +12,8 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from thimble.agent.errors import ThimbleError
-from thimble.corpus.safe_open import opened, walk
-from thimble.repl.screen.sanitise import clean, line
+from thimble.corpus.safe_open import open_below, walk
+from thimble.repl.screen.sanitise import clean, one_line
 
 if TYPE_CHECKING:
     from thimble.repl.commands.command import Offer
@@ -37,7 +37,7 @@ class Completions(Completer):
             done = max(start.rfind(mark) for mark in "+:,= ") + 1  # display only the new end of a long SPEC
             for offer, meaning in offers:
                 if offer.startswith(start) and offer.isprintable() and clean(offer) == offer:
-                    yield Completion(offer, -len(start), display=offer[done:], display_meta=line(meaning))
+                    yield Completion(offer, -len(start), display=offer[done:], display_meta=one_line(meaning))
         except (ThimbleError, OSError):
             return
 
@@ -62,7 +62,7 @@ class Completions(Completer):
 
 def _files(root: Path) -> Iterator[str]:
     """Paths below a folder, relative to it, without hidden ones; links are not followed."""
-    with suppress(OSError), opened(root, ()) as top:
+    with suppress(OSError), open_below(root, ()) as top:
         for parts, status in walk(top, lambda name, is_folder: not name.startswith(".")):
             if not isinstance(status, OSError):
                 yield "/".join(parts)

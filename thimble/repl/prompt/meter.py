@@ -14,9 +14,10 @@ from thimble.agent.fates import Fate
 from thimble.agent.view import View
 from thimble.commands.forecast import Forecast, forecast
 from thimble.repl.screen.footer import Level, fitting, level
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.session import figures
 from thimble.strategies.paper_names import short_name
+from thimble.tools.wording import count_noun
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -92,7 +93,7 @@ class Meter:
         that a user's strategy will decide only when it runs.
         """
         self._follow_to("" if text.startswith("/") else text.strip())
-        spec = line(self._session.spec)
+        spec = one_line(self._session.spec)
         if self._known is None:
             return [("class:rest", " · ".join(fitting([self._session.reading.words or "next …", spec], width)))]
         question, next_ = self._known
@@ -100,9 +101,9 @@ class Meter:
         exact = agent.backend.counter.exact
         context = _context(next_, exact)
         outlook = _outlook(next_, exact, bool(question))
-        exchanges = [figures.several(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
+        exchanges = [count_noun(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
         outlook = ["warming"] * self._session.is_warming + outlook
-        fields = ["", *outlook, spec, line(agent.backend.id.called), *exchanges, *_advice(next_, exact)]
+        fields = ["", *outlook, spec, one_line(agent.backend.id.called), *exchanges, *_advice(next_, exact)]
         room = width - cell_len("".join(shown for _, shown in context))
         if len(fitting(fields, room)) < len(fields):
             fields[1 + len(outlook)] = short_name(spec)
@@ -130,7 +131,7 @@ class Meter:
 def _context(next_: Forecast, exact: bool) -> list[Piece]:
     how: Level = level(next_.tokens, next_.limit)
     filled = min(BAR, round(BAR * next_.tokens / next_.limit))
-    figure = figures.against(next_.tokens, next_.limit, exact)
+    figure = figures.format_budget_use(next_.tokens, next_.limit, exact)
     more = " + ?" * (next_.view is None and how != "over")
     bar = "▓" * filled + "░" * (BAR - filled)
     return [("class:rest", "next "), (f"class:{how}", f"{bar} {figure}{more}")]
@@ -141,15 +142,15 @@ def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:
     view = next_.view
     if view is None:
         return ["the budget cannot hold it"] * (next_.tokens > next_.limit)
-    prefill = [f"prefill {figures.tokens(view.prefill, exact)}"] if asked else []
+    prefill = [f"prefill {figures.format_tokens(view.prefill, exact)}"] if asked else []
     return [*["asks a model first"] * next_.asks, *_acts(view, exact), *prefill]
 
 
 def _advice(next_: Forecast, exact: bool) -> list[str]:
-    return [f"tidy+ would save {figures.short(next_.tidy_saves, exact)}"] * bool(next_.tidy_saves)
+    return [f"tidy+ would save {figures.format_short(next_.tidy_saves, exact)}"] * bool(next_.tidy_saves)
 
 
 def _acts(view: View, exact: bool) -> list[str]:
     deeds = [f"{DEEDS[fate]} {count:,}" for fate, count in view.acted.items() if count]
-    saved = f" −{figures.short(view.saved, exact)}" if view.saved > 0 else ""
+    saved = f" −{figures.format_short(view.saved, exact)}" if view.saved > 0 else ""
     return [", ".join(deeds) + saved] if deeds else []

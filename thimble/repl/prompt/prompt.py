@@ -29,7 +29,7 @@ from prompt_toolkit.styles import Style, merge_styles
 
 from thimble.commands.tour import offered_line
 from thimble.repl.prompt.meter import Meter
-from thimble.repl.screen.sanitise import line, without_controls
+from thimble.repl.screen.sanitise import one_line, without_controls
 from thimble.repl.screen.theme import GLYPH
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class PlainPrompt:
         """
         suggested = self._suggested()
         if suggested is not None:
-            sys.stdout.write(f"{self._label}: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
+            sys.stdout.write(
+                f"{self._label}: {one_line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n"
+            )
         try:
             return without_controls(input("you: ")) or suggested or ""
         except (KeyboardInterrupt, EOFError):
@@ -273,7 +275,7 @@ class _History(FileHistory):
 
 def on_empty(suggested: str | None) -> str:
     """The text on an empty prompt."""
-    return "" if suggested is None else line(suggested) or AT_THE_END
+    return "" if suggested is None else one_line(suggested) or AT_THE_END
 
 
 def _keys(suggested: Callable[[], str | None], pastes: Pastes) -> KeyBindings:

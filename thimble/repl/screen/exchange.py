@@ -16,10 +16,10 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Waiting
 from thimble.repl.screen import trace
 from thimble.repl.screen.blocks import Blocks
-from thimble.repl.screen.sanitise import Sanitiser, line
+from thimble.repl.screen.sanitise import Sanitiser, one_line
 from thimble.repl.screen.trace import Kind
 from thimble.session import figures
-from thimble.session.grounding import Prose, marked
+from thimble.session.grounding import Prose, mark_unread
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -73,7 +73,7 @@ class Lines:
         match event:
             case events.Preparing():
                 self._reading = ""
-                self._wait(f"{line(event.strategy)} prepares the view")
+                self._wait(f"{one_line(event.strategy)} prepares the view")
             case events.SideBegan():
                 self._line("act", trace.side_began_line(event))
             case events.SideCalled():
@@ -106,7 +106,7 @@ class Lines:
             self._line("note", note)
         self._act(event)
         self._line("over", trace.over_line(event))
-        self._reading = f"reading {figures.tokens(event.view.tokens, event.exact)} tokens"
+        self._reading = f"reading {figures.format_tokens(event.view.tokens, event.exact)} tokens"
         self._wait(self._reading)
 
     def _said(self, event: ReplyPiece) -> None:
@@ -122,7 +122,7 @@ class Lines:
 
     def _waiting_for(self, event: Waiting) -> None:
         """Print the server's activity before its reply, such as loading the model."""
-        self._line("note", f"  … {line(event.what)}")
+        self._line("note", f"  … {one_line(event.what)}")
 
     def _end_thought(self) -> None:
         thought, self._thought = "".join([*self._thought, self._thinking.flush()]).strip(), []
@@ -145,7 +145,7 @@ class Lines:
     # ---- overridden by a drawn screen ----
 
     def _think(self, thought: str) -> None:
-        self._line("thought", trace.cut(f"  ∴ {line(thought)}", self._width()))
+        self._line("thought", trace.cut_line(f"  ∴ {one_line(thought)}", self._width()))
 
     def _width(self) -> int:
         return trace.PLAIN_WIDTH
@@ -155,7 +155,7 @@ class Lines:
 
     def _line(self, kind: Kind, text: str | None) -> None:
         if text:
-            self.console.out(trace.labelled(kind, text), highlight=False)
+            self.console.out(trace.label_line(kind, text), highlight=False)
 
     def _say(self, text: str) -> None:
         *whole, self._open = f"{self._open}{text}".split("\n")
@@ -170,7 +170,7 @@ class Lines:
         """Write a line of the answer; the first that is not empty has the label."""
         text = text if self._began else text.lstrip()
         if text or self._began:
-            shown = marked(f"{text}\n", self.history(), self._prose) if self.history else f"{text}\n"
+            shown = mark_unread(f"{text}\n", self.history(), self._prose) if self.history else f"{text}\n"
             label = "" if self._began else "model: "
             self.console.file.write(f"{label}{shown}")  # past rich, which makes blanks of tabs
             self.console.file.flush()
@@ -226,9 +226,9 @@ class Screen(Lines):
 
     def _waiting_for(self, event: Waiting) -> None:
         if event.seconds:
-            self._pause, self._pause_ends = line(event.what), perf_counter() + event.seconds
+            self._pause, self._pause_ends = one_line(event.what), perf_counter() + event.seconds
         else:
-            self._wait(", then ".join(filter(None, [line(event.what), self._reading])))
+            self._wait(", then ".join(filter(None, [one_line(event.what), self._reading])))
 
     def _wait(self, what: str) -> None:
         self._waiting, self._since = what, perf_counter()
@@ -258,7 +258,7 @@ class Screen(Lines):
 
         if self._shown:
             self.console.print()
-        self._print(Markdown(marked(block, self.history()) if self.history else block), "answer")
+        self._print(Markdown(mark_unread(block, self.history()) if self.history else block), "answer")
 
     def _print(self, what: RenderableType, kind: Literal["trace", "answer"]) -> None:
         if kind == "trace" and self._shown == "answer":
@@ -274,7 +274,7 @@ class Screen(Lines):
             from thimble.repl.screen.markdown import Markdown
 
             return Markdown(rest) if len(rest) <= TAIL_CHARACTERS else Text(rest[-TAIL_CHARACTERS:])
-        thought = line("".join(self._thought[-200:]))
+        thought = one_line("".join(self._thought[-200:]))
         if thought:
             room = max(1, self.console.width - 6)
             return Text(f"  {self._frame()} …{thought[-room:]}", style="thought", no_wrap=True)
@@ -282,7 +282,7 @@ class Screen(Lines):
             seconds = perf_counter() - self._since
             passed = f" {seconds:.0f} s" if seconds >= 1 else ""
             what = self._pause if perf_counter() < self._pause_ends else self._waiting
-            return Text(trace.cut(f"  {self._frame()} {what}…{passed}", self.console.width), style="quiet")
+            return Text(trace.cut_line(f"  {self._frame()} {what}…{passed}", self.console.width), style="quiet")
         return Text("")
 
     def _frame(self) -> str:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.view import View
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.trace import LEAST_NAME, in_room
 from thimble.session import figures
 from thimble.session.totals import totals
@@ -37,7 +37,7 @@ class Context:
         return level(self.prompt.tokens, self.limit)
 
     def __str__(self) -> str:
-        return figures.against(self.prompt.tokens, self.limit, self.prompt.exact)
+        return figures.format_budget_use(self.prompt.tokens, self.limit, self.prompt.exact)
 
 
 def footer(agent: Agent, width: int) -> str:
@@ -60,7 +60,7 @@ def footer(agent: Agent, width: int) -> str:
     calls = ledger.of_exchange(ledger.exchanges)
     answers = [call for call in calls if call.purpose == "answer"]
     spent, total = totals(calls), totals(ledger.calls).prompt
-    name = line(answers[-1].strategy if answers else agent.strategy_name)
+    name = one_line(answers[-1].strategy if answers else agent.strategy_name)
     saved = _saved(agent) if answers or _unanswered(ledger) else ""
     protocol = getattr(agent.backend, "protocol", "")
     before = sum(call.waited for call in calls if call.lag is None)
@@ -70,11 +70,11 @@ def footer(agent: Agent, width: int) -> str:
     fields = [
         f"turns {spent.turns}{f' ({protocol})' if protocol else ''}{memory}",
         f"ctx {context(agent)}",
-        f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
-        f"out {figures.amount(spent.output) if calls else '?'}",
+        f"cached {figures.format_amount(answers[-1].cached) if answers else '?'}",
+        f"out {figures.format_amount(spent.output) if calls else '?'}",
         f"{name}{saved}",
         f"{seconds:.1f}s{waited}" if calls else "?",
-        f"Σ {figures.short(total.tokens, total.exact)}",
+        f"Σ {figures.format_short(total.tokens, total.exact)}",
     ]
     for place, shorter in ((4, f"{in_room(name, LEAST_NAME)}{saved}"), (0, f"turns {spent.turns}{memory}")):
         if len(fitting(fields, width)) < len(fields):
@@ -124,7 +124,7 @@ def _saved(agent: Agent) -> str:
     results = (message.id for message in view.history if message.role == "tool")
     hidden = Tally(by for id_ in results for by in {step.by for step in view.steps.get(id_, ())})
     saved = {
-        by: f" −{hidden[by]} obs" * bool(hidden[by]) + f" −{figures.short(less)}" * (less > 0)
+        by: f" −{hidden[by]} obs" * bool(hidden[by]) + f" −{figures.format_short(less)}" * (less > 0)
         for by, less in view.taken.items()
     }
-    return saved.pop("", "") + "".join(f", {line(by)}{words}" for by, words in saved.items() if words)
+    return saved.pop("", "") + "".join(f", {one_line(by)}{words}" for by, words in saved.items() if words)

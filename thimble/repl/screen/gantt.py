@@ -11,7 +11,7 @@ from rich.text import Text
 
 from thimble.commands.timeline import Kind, Lane, Span, Timeline
 from thimble.repl.screen import trace
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.session import figures
 
 SPAN_KINDS: dict[Kind, tuple[str, str, str, str]] = {
@@ -61,7 +61,7 @@ def chart(of: Timeline, columns: int) -> Chart:
 
 def name_of(lane: Lane) -> str:
     """`agent qwen3:8b`: the role and its model."""
-    return trace.cut(line(f"{lane.role} {lane.model.called}".rstrip()), NAME_COLUMNS)
+    return trace.cut_line(one_line(f"{lane.role} {lane.model.called}".rstrip()), NAME_COLUMNS)
 
 
 def legend(spans: Sequence[Span]) -> Text:
@@ -81,7 +81,7 @@ def axis(seconds: float, cells: int) -> str:
     step = next(step for step in TICKS if step * cells >= TICK_COLUMNS * seconds)
     marks = "|0"
     for tick in count(1):
-        at, told = round(tick * step * cells / seconds), f"|{figures.duration(tick * step)}"
+        at, told = round(tick * step * cells / seconds), f"|{figures.format_duration(tick * step)}"
         if at + len(told) > cells:
             break
         marks = f"{marks:{at}}{told}"

@@ -76,7 +76,7 @@ def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], N
             signal.signal(number, handler)
 
 
-def forget() -> None:
+def drop_typed_keys() -> None:
     """Drop the keys typed so far, so that they do not skip a step."""
     if _has_keys():
         import termios
@@ -84,7 +84,7 @@ def forget() -> None:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-def key() -> bool:
+def wait_for_key() -> bool:
     """Wait for a key of the presenter; return False to stop waiting, also without a terminal."""
     while _has_keys():
         here = sys.stdin.fileno()

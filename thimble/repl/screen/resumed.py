@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from thimble.agent.events import ReplyPiece
-from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.theme import GLYPH, is_drawn, say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import cut_line
 from thimble.session import figures
 from thimble.session.story import exchanges, records
+from thimble.tools.wording import count_noun
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -27,7 +28,7 @@ def show_resumed(session: Session, console: Console) -> None:
     from thimble.repl.screen.exchange import Lines, Screen
 
     drawn = is_drawn(console)
-    for text, style in resumed(session):
+    for text, style in resume_lines(session):
         say(console, text, style)
     question, answer = last_exchange(session)
     if not question:
@@ -43,21 +44,23 @@ def show_resumed(session: Session, console: Console) -> None:
         console.print()
 
 
-def resumed(session: Session) -> list[tuple[str, str]]:
+def resume_lines(session: Session) -> list[tuple[str, str]]:
     """Lines, each with a style: the resumed session, its own folders, and the damage to its file."""
     past = session.saved
     if past is None:
         return []
-    called = f"“{line(past.name)}” ({session.journal.id})" if past.name else session.journal.id
-    under = line(past.strategy) + (f", from now on {line(session.spec)}" if session.spec != past.strategy else "")
+    called = f"“{one_line(past.name)}” ({session.journal.id})" if past.name else session.journal.id
+    under = one_line(past.strategy) + (
+        f", from now on {one_line(session.spec)}" if session.spec != past.strategy else ""
+    )
     tree = session.journal.tree
     words = [f"branch {tree.current} of {len(tree.branches)}"] if len(tree.branches) > 1 else []
-    words += [figures.several(past.ledger.exchanges, "exchange"), under]
-    words += [f"left {figures.ago(time.time() - past.at)}"] if past.at else []
+    words += [count_noun(past.ledger.exchanges, "exchange"), under]
+    words += [f"left {figures.format_age(time.time() - past.at)}"] if past.at else []
     lines = [(f"Resumed {called}: {', '.join(words)}.", "quiet")]
-    lines += [(f"It uses its own {name}: {line(folder)}", "quiet") for name, folder in _folders(session.settings)]
+    lines += [(f"It uses its own {name}: {one_line(folder)}", "quiet") for name, folder in _folders(session.settings)]
     if past.lost:
-        lost = cut(line(", ".join(past.lost)), 400)
+        lost = cut_line(one_line(", ".join(past.lost)), 400)
         lines.append(
             (f"The session file is damaged: {lost} lost. The rest was read; the file was not changed.", "warn")
         )

@@ -105,6 +105,6 @@ def clean(text: str) -> str:
     return _hidden.replace(without_controls(text)) if _hidden else without_controls(text)
 
 
-def line(text: str) -> str:
+def one_line(text: str) -> str:
     """A text on one line: clean, with every run of white space as a single space."""
     return " ".join(clean(text).split())

@@ -13,9 +13,10 @@ from thimble.agent.view import View
 from thimble.commands.why import UNSAID, why
 from thimble.repl.screen import trace
 from thimble.repl.screen.exchange import Screen
-from thimble.repl.screen.keys import forget
-from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.keys import drop_typed_keys
+from thimble.repl.screen.sanitise import clean, one_line
 from thimble.session import figures
+from thimble.tools.wording import count_noun
 
 WAITING_MARK = "Enter ▸"
 SHOWN_LINES = 10
@@ -38,7 +39,7 @@ class Stage(Screen):
         """Show one event, and wait if it was a step."""
         super().show(event)
         if isinstance(event, ToolCalled):
-            self._step("action", line(f"{event.call.name} {trace.arguments(event.call)}"))
+            self._step("action", one_line(f"{event.call.name} {trace.format_arguments(event.call)}"))
         if self._unseen:
             self._unseen = False
             self._stop()
@@ -59,8 +60,8 @@ class Stage(Screen):
         head = trace.tool_line(event, self._width() - 2).strip()
         lines = clean(event.message.content).strip().split("\n")
         more = len(lines) - SHOWN_LINES
-        rest = [f"… {figures.several(more, 'more line')}"] if more > 0 else []
-        shown = [trace.cut(text, 2 * self._width()) for text in lines[:SHOWN_LINES]]
+        rest = [f"… {count_noun(more, 'more line')}"] if more > 0 else []
+        shown = [trace.cut_line(text, 2 * self._width()) for text in lines[:SHOWN_LINES]]
         self._step("observation", head, *shown, *rest, style="" if event.ok else "error")
 
     def _step(self, name: str, *lines: str, style: str = "") -> None:
@@ -72,7 +73,7 @@ class Stage(Screen):
 
     def _stop(self) -> None:
         if self._stopping:
-            forget()
+            drop_typed_keys()
             self._stopped = True
             try:
                 self._stopping = self._wait_for_presenter()
@@ -88,9 +89,9 @@ def caption(event: Prepared) -> list[str]:
     view, exact = event.view, event.exact
 
     def tokens(count: int) -> str:
-        return figures.tokens(count, exact)
+        return figures.format_tokens(count, exact)
 
-    done = trace.deeds(event)
+    done = trace.describe_edits(event)
     cached = f"{tokens(view.cached)} of them cached" if view.cached else "none of them cached yet"
     if not done:
         return [f"nothing was changed: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
@@ -98,7 +99,7 @@ def caption(event: Prepared) -> list[str]:
     new = f"nothing that was cached changed; {tokens(view.prefill)} tokens are new, {tokens(view.cached)} cached"
     saved = f"{tokens(view.saved)} tokens" if view.saved > 0 else "nothing"
     return [
-        f"{line(event.strategy)} {', '.join(done)}",
+        f"{one_line(event.strategy)} {', '.join(done)}",
         *whys(view, event.before, event.strategy),
         f"Cost: {anew if event.before and (view.edited or not view.warm) else new}",
         f"Saved: {saved}, {tokens(view.without)} → {tokens(view.tokens)} of {view.limit:,}",
@@ -118,4 +119,4 @@ def whys(view: View, before: View | None, strategy: str) -> list[str]:
     if not first:
         first["inserted"] = next((view.messages[at].why for at in view.inserted), "")
     named = len(first) > 1
-    return [f"Why{f' {fate}' if named else ''}: {line(said) or UNSAID}" for fate, said in first.items()]
+    return [f"Why{f' {fate}' if named else ''}: {one_line(said) or UNSAID}" for fate, said in first.items()]

@@ -7,17 +7,17 @@ import sys
 from typing import TextIO
 
 from thimble.agent.errors import UsageError
-from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.wrapping import columns, wrapped
+from thimble.repl.screen.sanitise import one_line
+from thimble.repl.screen.wrapping import stream_width, wrap_text
 
 
-def tell(text: str) -> None:
+def write_error_line(text: str) -> None:
     """Print one line to standard error with its indent; on a terminal wrapped between words."""
     indent = " " * (len(text) - len(text.lstrip(" ")))
-    aside(wrapped(f"{indent}{line(text)}", columns(sys.stderr)) + "\n")
+    write_error(wrap_text(f"{indent}{one_line(text)}", stream_width(sys.stderr)) + "\n")
 
 
-def aside(text: str) -> None:
+def write_error(text: str) -> None:
     """Write to standard error. A failure there must not stop an answer."""
     stream: TextIO | None = getattr(sys.stderr, "beneath", sys.stderr)
     if stream is None:  # it was closed
@@ -29,7 +29,7 @@ def aside(text: str) -> None:
         _to_nowhere(stream)
 
 
-def write(text: str) -> None:
+def write_output(text: str) -> None:
     """Write to standard output, and flush."""
     if sys.stdout is None:
         return
@@ -44,7 +44,7 @@ def write_json(type: str, **fields: object) -> None:
     """Write a line of JSON to standard output, with this type and these fields."""
     from thimble.session.jsonl import to_line
 
-    write(to_line({"type": type, **fields}))
+    write_output(to_line({"type": type, **fields}))
 
 
 class Unwritable(UsageError):

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import is_drawn
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Table:
         if not is_drawn(console) or self._least_width() > console.width:
             self._list(console)
             return
-        console.print(Text(line(self.title), style="bold"))
+        console.print(Text(one_line(self.title), style="bold"))
         console.print(Padding(self._drawn(), (0, 0, 0, 2), expand=False))
 
     def as_fields(self) -> dict[str, Any]:
@@ -91,10 +91,10 @@ class Table:
         return drawn
 
     def _list(self, console: Console) -> None:
-        console.print(Text(line(self.title)))
+        console.print(Text(one_line(self.title)))
         headers = [column.removeprefix(">").strip() for column in self.columns]
         for row in self.rows:
-            first, *more = (line(cell) for cell in str(row[-1]).split("\n"))
+            first, *more = (one_line(cell) for cell in str(row[-1]).split("\n"))
             cells = [*map(_line, row[:-1]), first]
             named = [f"{name}: {cell}" if name else cell for name, cell in zip(headers, cells, strict=True) if cell]
             console.print(Text("  " + (": ".join(cells) if len(cells) == 2 else "; ".join(named))))
@@ -103,8 +103,8 @@ class Table:
 
 
 def _line(cell: str | Text) -> str:
-    return cell.plain if isinstance(cell, Text) else line(cell)
+    return cell.plain if isinstance(cell, Text) else one_line(cell)
 
 
 def _cell(cell: str | Text) -> Text:
-    return cell if isinstance(cell, Text) else Text("\n".join(map(line, cell.split("\n"))))
+    return cell if isinstance(cell, Text) else Text("\n".join(map(one_line, cell.split("\n"))))

@@ -115,7 +115,7 @@ def in_use(console: Console, used: bool) -> str:
 
 
 @contextmanager
-def moving(console: Console, what: str) -> Iterator[Callable[[str], None]]:
+def show_progress(console: Console, what: str) -> Iterator[Callable[[str], None]]:
     """Show a spinner with `what` during this block, on a terminal; yields a function that changes the text."""
     if not is_drawn(console):
         yield lambda _: None

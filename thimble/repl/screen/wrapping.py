@@ -6,7 +6,7 @@ import os
 from typing import TextIO
 
 
-def columns(stream: TextIO | None) -> int:
+def stream_width(stream: TextIO | None) -> int:
     """The width of this stream in columns; 0 if it is not a terminal, so that nothing is wrapped."""
     if stream is None or not stream.isatty():
         return 0
@@ -19,7 +19,7 @@ def columns(stream: TextIO | None) -> int:
         return 0
 
 
-def wrapped(text: str, width: int, hang: int = 0) -> str:
+def wrap_text(text: str, width: int, hang: int = 0) -> str:
     """Wrap each line before the word that exceeds `width` columns; continuation lines keep its indent.
 
     `hang` adds columns to that indent. A longer word gets its own line. A width of 0 wraps nothing.

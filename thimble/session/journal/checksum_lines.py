@@ -51,13 +51,13 @@ def _fields(kind: Any) -> list[tuple[str, Any, bool]]:
     ]
 
 
-def checked(line: Mapping[str, Any]) -> str:
+def add_checksum(line: Mapping[str, Any]) -> str:
     """The line with these fields (at least one), line end included."""
     body = as_json(line)
     return f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
 
 
-def check(raw: bytes) -> None:
+def verify_checksum(raw: bytes) -> None:
     """Raise ValueError if a line, given without its end, has changed since it was written."""
     before, end = memoryview(raw)[:-CHECK], raw[-CHECK:]
     if not (end.startswith(b',"crc":"') and end.endswith(b'"}') and len(end) == CHECK):
@@ -72,7 +72,7 @@ def fields_of(raw: bytes) -> dict[str, Any]:
     Raises:
         ValueError, RecursionError: the line has changed since it was written.
     """
-    check(raw)
+    verify_checksum(raw)
     fields = json.loads(raw)
     if not isinstance(fields, dict):
         raise ValueError("it is not an object")

@@ -68,7 +68,7 @@ def new_path(folder: Path) -> Path:
     return folder / f"{time.strftime('%Y-%m-%d-%H%M')}-{letters}{SUFFIX}"
 
 
-def paths(folder: Path) -> list[Path]:
+def session_paths(folder: Path) -> list[Path]:
     """The files of all sessions, the newest change first. Raises UsageError for an unreadable folder."""
     try:
         there = [path for path in folder.iterdir() if path.suffix == SUFFIX]
@@ -85,7 +85,7 @@ def paths(folder: Path) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def listed(path: Path) -> Listed:
+def list_session(path: Path) -> Listed:
     """The entry of a session in a list. Never raises: an error becomes its `trouble`."""
     try:
         at, data = path.stat().st_mtime, file_bytes(path, MOST_BYTES)
@@ -114,7 +114,7 @@ def listed(path: Path) -> Listed:
 
 def written_after(path: Path, folder: Path) -> int:
     """The number of sessions in the folder that were changed after this one."""
-    return sum(1 for _ in takewhile(lambda other: other != path, paths(folder)))
+    return sum(1 for _ in takewhile(lambda other: other != path, session_paths(folder)))
 
 
 def found_by(folder: Path, path: Path) -> str:
@@ -124,22 +124,22 @@ def found_by(folder: Path, path: Path) -> str:
     return str(path.absolute())
 
 
-def find(folder: Path, wanted: str = "") -> Path:
+def find_session(folder: Path, wanted: str = "") -> Path:
     """The session with this file, id, name or start of an id. Raises UsageError.
 
     For "" it is the newest conversation, or the newest one-shot if there is no conversation.
     """
     if (wanted.endswith(SUFFIX) or os.sep in wanted) and os.path.lexists(wanted):
         return Path(wanted)
-    found = paths(folder)
+    found = session_paths(folder)
     if not found:
         raise UsageError(f"there is no session in {folder}", "a session is saved from its first question on")
     if not wanted:
-        return next((path for path in found if not listed(path).one_shot), found[0])
+        return next((path for path in found if not list_session(path).one_shot), found[0])
     by_id = {path.stem: path for path in found}
     if wanted in by_id:
         return by_id[wanted]
-    by_name = {name: path for path in reversed(found) if (name := listed(path).name)}
+    by_name = {name: path for path in reversed(found) if (name := list_session(path).name)}
     if wanted in by_name:
         return by_name[wanted]
     begun = [id for id in by_id if id.startswith(wanted)]
@@ -152,7 +152,7 @@ def find(folder: Path, wanted: str = "") -> Path:
     raise UsageError(f"there is no session {wanted[:60]!r}", did_you_mean(wanted, [*by_name, *by_id], rest))
 
 
-def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedState]:
+def reopen(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedState]:
     """Reopen a session, for `Session`: its settings, unless flags replace them, its journal, its state.
 
     Raises:

@@ -22,7 +22,7 @@ MODEL_SETTINGS = ("backend", "model")
 """The settings that choose the model."""
 
 
-def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> Opened:
+def opening_line(journal: Journal, settings: Settings, agent: Agent, widest: int) -> Opened:
     """The first line, with the session's present settings, but its largest budget so far, in tokens."""
     kept = {name: AUTO if (value := getattr(settings, name)) is None else value for name in KEPT}
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}

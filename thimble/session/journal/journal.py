@@ -14,7 +14,7 @@ from thimble.agent.events import ReplyPiece
 from thimble.agent.protocols import Waiting
 from thimble.session.bounded import MOST_BYTES, all_of, open_file
 from thimble.session.file_lock import lock_file
-from thimble.session.journal.lines import Damage, Line, Writer, read
+from thimble.session.journal.lines import Damage, Line, Writer, read_lines
 from thimble.session.journal.records import Opened, Record, Remark, Resumed
 from thimble.session.journal.state import SavedState, saved_state
 from thimble.session.journal.tree import Tree
@@ -91,7 +91,7 @@ class Journal:
         try:
             journal._lock()
             data = journal._data()
-            lines, journal.damaged = read(data, journal._writer.values)
+            lines, journal.damaged = read_lines(data, journal._writer.values)
             if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
                 raise UsageError(f"{path} is not the journal of a session", "/sessions lists the sessions")
         except UsageError:
@@ -172,7 +172,7 @@ class Journal:
 
     def read(self) -> tuple[list[Line], list[Damage]]:
         """All lines, and those that cannot be read."""
-        return read(self._data() + self._waiting)
+        return read_lines(self._data() + self._waiting)
 
     def state(self, branch: int = 0, until: float = math.inf) -> SavedState:
         """The state of a branch after line `until`; by default the newest state of the journal.

@@ -20,9 +20,9 @@ from thimble.session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
 from thimble.session.journal.checksum_lines import (
     CUT_OFF,
     INEXACT_FROM,
+    add_checksum,
     as_fields,
     check_figures,
-    checked,
     fields_of,
 )
 from thimble.session.journal.records import KINDS, VERSION, Branched, Change, Opened, Record, Resumed
@@ -111,7 +111,7 @@ class Writer:
         new = {"new": values.new} if values.new else {}
         line = Line(number, round(at, 3), plain, long, values)
         head = {"type": NAMES[type(record)], "line": number, "at": line.at}
-        return line, checked({**head, **data, **({"long": long} if long else {}), **new})
+        return line, add_checksum({**head, **data, **({"long": long} if long else {}), **new})
 
     def _packed(self, message: Message) -> Any:
         everything = EVERYTHING(message)  # also the fields that are not compared
@@ -131,7 +131,7 @@ def _lists(view: View) -> dict[str, Any]:
     return as_fields({"fates": view.fates, "left_out": left_out, "steps": named})  # type: ignore[no-any-return]
 
 
-def read(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Damage]]:
+def read_lines(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Damage]]:
     """The lines of a journal by number, and its damage. A last line without an end is not damage.
 
     Raises:

@@ -39,19 +39,19 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     """The text in at most about `most` characters; itself if it is no longer. `whole`: how to get all of it."""
     if len(text) <= most:
         return text
-    its = judged(text)
+    its = rank_units(text)
     if not its:
         head = f"[{{:,}} of {len(text.split()):,} words{whole}]\n"
         words = prose.fewer_words(text, most - len(head.format(len(text))))
         return head.format(len(words.split())) + words
     head = f"[{{:,}} of {len(its.units):,} {its.noun}{whole}]\n"
     room = most - len(head.format(len(its.units)))
-    chosen = choose(its, room)
-    return head.format(len(chosen)) + (written(its.units, chosen, room) if chosen else "")
+    chosen = choose_units(its, room)
+    return head.format(len(chosen)) + (join_units(its.units, chosen, room) if chosen else "")
 
 
 @lru_cache(maxsize=256)
-def judged(text: str) -> Judged | None:
+def rank_units(text: str) -> Judged | None:
     """The units of a text, ranked; None for prose, which has none."""
     if units := json_records.units(text):
         noun = "JSON records"
@@ -61,11 +61,11 @@ def judged(text: str) -> Judged | None:
         return None
     else:
         noun, units = "lines", [*map(line_unit, lines_of(text))]
-    bits, ends = told(units), {0, len(units) - 1}
+    bits, ends = measure_information(units), {0, len(units) - 1}
     return Judged(noun, units, sorted(range(len(units)), key=lambda place: (place not in ends, -bits[place])))
 
 
-def choose(its: Judged, most: int) -> set[int]:
+def choose_units(its: Judged, most: int) -> set[int]:
     """The indices of the best units that fit in about `most` characters, with markers."""
     longest = longest_unit(most, its.units)
     chosen, left = set[int](), most - MARKER_LETTERS
@@ -78,13 +78,13 @@ def choose(its: Judged, most: int) -> set[int]:
     return chosen
 
 
-def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
+def join_units(units: Sequence[Unit], chosen: set[int], most: int) -> str:
     """The chosen units, in their order. A marker says how many are left out in each gap."""
     longest, parts = longest_unit(most, units), list[str]()
     for stays, run in groupby(range(len(units)), chosen.__contains__):
         places = list(run)
         if stays:
-            parts += [cut(units[place].text, longest) for place in places]
+            parts += [cut_middle(units[place].text, longest) for place in places]
         else:
             before = "" if not parts or parts[-1].endswith("\n") else " "
             after = "\n" if units[places[-1]].text.endswith("\n") or not before else " "
@@ -92,7 +92,7 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
     return "".join(parts)
 
 
-def cut(text: str, most: int) -> str:
+def cut_middle(text: str, most: int) -> str:
     """The text, or both ends of a longer one, in about `most` characters."""
     half = most // 2
     return text if len(text) <= most else f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
@@ -103,7 +103,7 @@ def longest_unit(most: int, units: Sequence[Unit]) -> int:
     return max(200, most // 4 if len(units) > 1 else most - 3 * MARKER_LETTERS)
 
 
-def told(units: Sequence[Unit]) -> list[float]:
+def measure_information(units: Sequence[Unit]) -> list[float]:
     """The bits of each unit above the expected ones, less log2 of its rank among the units of its shape."""
     shapes: dict[str, list[int]] = defaultdict(list)
     for place, unit in enumerate(units):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thimble.strategies.compression.json_table import compact, found
-from thimble.strategies.compression.unit import Unit, line_unit, lines_of, parted
+from thimble.strategies.compression.json_table import compact_json, find_json
+from thimble.strategies.compression.unit import Unit, line_unit, lines_of, split_variables
 
 SHORT = 80
 """Characters: a list or object as short as this is one value."""
@@ -19,7 +19,7 @@ def units(text: str) -> Sequence[Unit] | None:
 
     They show the JSON without blanks, a record or a value per line.
     """
-    json = found(text)
+    json = find_json(text)
     if not json or not json.value or len(json.json) < len(text) / 2:
         return None
     before, after = ([line_unit(line) for line in lines_of(part)] for part in (json.before, json.after.lstrip()))
@@ -28,22 +28,22 @@ def units(text: str) -> Sequence[Unit] | None:
 
 def _units(value: Any, path: str) -> Iterator[Unit]:
     """The records of a list, under its path; else each value with its path."""
-    if isinstance(value, list) and len(compact(value)) <= RECORD * len(value):
+    if isinstance(value, list) and len(compact_json(value)) <= RECORD * len(value):
         if path:
             yield Unit(f"{path}:\n", f"{path}:")
         columns = dict.fromkeys(name for record in value for name, _ in _leaves(record))
         for record in value:
             leaves = dict(_leaves(record))
-            yield Unit(f"{compact(record)}\n", f"{path}[]", tuple(leaves.get(name, "") for name in columns))
+            yield Unit(f"{compact_json(record)}\n", f"{path}[]", tuple(leaves.get(name, "") for name in columns))
         return
     named = value.items() if isinstance(value, dict) else enumerate(value)
     for name, inner in named:
         here = f"{path}.{name}" if path else f"{name}"
-        written = compact(inner)
+        written = compact_json(inner)
         if isinstance(inner, dict | list) and len(written) > SHORT:
             yield from _units(inner, here)
         else:
-            yield Unit(f"{here}: {written}\n", parted(here)[0], (written,))
+            yield Unit(f"{here}: {written}\n", split_variables(here)[0], (written,))
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -52,4 +52,4 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for name, inner in value.items():
             yield from _leaves(inner, f"{path}.{name}")
     else:
-        yield path, value if isinstance(value, str) else compact(value)
+        yield path, value if isinstance(value, str) else compact_json(value)

@@ -88,7 +88,7 @@ class FoundJson:
 
 
 @lru_cache(maxsize=2)
-def found(text: str) -> FoundJson | None:
+def find_json(text: str) -> FoundJson | None:
     """The JSON list or object at the first line that starts with a bracket or brace; None if that is not JSON.
 
     None also if an object has a name twice, and beyond the bounds of `agent.foreign`.
@@ -99,7 +99,7 @@ def found(text: str) -> FoundJson | None:
     at = begins.start()
     try:
         value, end = DECODER.raw_decode(text, at)
-        foreign.read(text[at:end])
+        foreign.parse_json(text[at:end])
     except (ValueError, RecursionError):
         return None
     return FoundJson(text[:at], text[at:end], text[end:], value)
@@ -322,31 +322,34 @@ def _prefix(texts: Sequence[str]) -> int:
 def _all_same(values: Sequence[Any]) -> bool:
     first = values[0]
     if isinstance(first, list):
-        return all(isinstance(value, list) and value == first for value in values) and len({*map(compact, values)}) == 1
+        return (
+            all(isinstance(value, list) and value == first for value in values)
+            and len({*map(compact_json, values)}) == 1
+        )
     return all(type(value) is type(first) and value == first for value in values)
 
 
 def _name(name: str) -> str:
-    return name if PLAIN_NAME.fullmatch(name) else compact(name)
+    return name if PLAIN_NAME.fullmatch(name) else compact_json(name)
 
 
 def _cell(value: Any, unclear: re.Pattern[str] | None = None) -> str:
     """The value as JSON; a text without quotes if that is unambiguous."""
-    return _text(value, unclear) if type(value) is str and not LITERAL.fullmatch(value) else compact(value)
+    return _text(value, unclear) if type(value) is str and not LITERAL.fullmatch(value) else compact_json(value)
 
 
 def _text(text: str, unclear: re.Pattern[str] | None = None) -> str:
     """The text, without quotes if that is unambiguous."""
-    return compact(text) if not text or UNCLEAR.search(text) or (unclear and unclear.search(text)) else text
+    return compact_json(text) if not text or UNCLEAR.search(text) or (unclear and unclear.search(text)) else text
 
 
-def compact(value: Any) -> str:
+def compact_json(value: Any) -> str:
     """The value as JSON without blanks, each number as written."""
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):
-        return f"{{{','.join(f'{compact(name)}:{compact(inner)}' for name, inner in value.items())}}}"
+        return f"{{{','.join(f'{compact_json(name)}:{compact_json(inner)}' for name, inner in value.items())}}}"
     if isinstance(value, list):
-        return f"[{','.join(map(compact, value))}]"
+        return f"[{','.join(map(compact_json, value))}]"
     text = json.dumps(value, ensure_ascii=False)
     return ESCAPED_LETTER.sub(lambda one: f"\\u{ord(one[0]):04x}", text) if isinstance(value, str) else text

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
 
-from thimble.corpus.words import STOPWORDS, words
+from thimble.corpus.words import STOPWORDS, split_words
 from thimble.strategies.compression.self_information import AROUND, self_information
 from thimble.strategies.compression.unit import lines_of
 
@@ -21,7 +21,7 @@ LOOKED_AT = 300
 """Words read to decide whether a text is prose."""
 STOP_WORDS, SENTENCE_ENDS = 0.2, 1 / 60
 """Shares in prose, at least: of stop words, of which English has twice as many; of words that end a sentence."""
-NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot without except unless only"))
+NEGATIONS = frozenset(split_words("no not nor never none neither nothing nobody cannot without except unless only"))
 """Words that reverse the meaning of a sentence: they stay."""
 WORD = re.compile(r"\S++\s*+")
 ENDS_WITH_NUMBER = re.compile(r"\d[^.,;:]*$")

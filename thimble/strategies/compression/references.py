@@ -14,7 +14,7 @@ LEAD_AND_HEAD = re.compile(
 LEAD_NUMBER = re.compile(r" *[0-9]+")
 
 
-def parted(line: str) -> tuple[str, str]:
+def split_lead(line: str) -> tuple[str, str]:
     """The lead of a line, and its head: the start of its text."""
     found = LEAD_AND_HEAD.match(line)
     return (found["lead"], found["head"].rstrip()) if found else ("", "")

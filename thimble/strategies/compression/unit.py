@@ -25,10 +25,10 @@ class Unit:
 
 def line_unit(line: str) -> Unit:
     """A line as a unit: its shape is the line without its variables, which are its cells."""
-    return Unit(line, *parted(line))
+    return Unit(line, *split_variables(line))
 
 
-def parted(line: str) -> tuple[str, tuple[str, ...]]:
+def split_variables(line: str) -> tuple[str, tuple[str, ...]]:
     """A line without its variables, and the variables."""
     parts = VARIABLE.split(line)
     return "0".join(parts[::2]).strip(), tuple(parts[1::2])

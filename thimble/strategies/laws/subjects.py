@@ -22,7 +22,7 @@ from thimble.strategies.laws.histories import TinyCounter, is_sound
 from thimble.strategies.llm_summary import LLMSummary
 from thimble.strategies.observation_masking import ObservationMasking
 from thimble.strategies.offload import Offload
-from thimble.strategies.paper import N_HYBRID, M, N, scaled
+from thimble.strategies.paper import N_HYBRID, M, N, scale_turns
 from thimble.strategies.sliding_window import SlidingWindow
 from thimble.strategies.table import Pipeline
 from thimble.strategies.thrifty import Thrifty
@@ -111,7 +111,9 @@ Rule = Callable[[Any, Sequence[Message], Budget], bool]
 
 
 def _gathered(n: int) -> Rule:
-    return lambda it, messages, budget: len(turns(messages)) >= scaled(it.every, n, budget) + scaled(it.tail, M, budget)
+    return lambda it, messages, budget: (
+        len(turns(messages)) >= scale_turns(it.every, n, budget) + scale_turns(it.tail, M, budget)
+    )
 
 
 BY_TURNS: dict[type, Rule] = {

@@ -16,12 +16,12 @@ from thimble.agent.ledger import Ledger
 from thimble.agent.messages import Message
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
-from thimble.commands.replay import Replayed, replay, replayed
+from thimble.commands.replay import Replayed, replay, replay_session
 from thimble.repl.commands.compare.compare import by_default, parse_arguments
-from thimble.repl.commands.compare.replay_table import starred
+from thimble.repl.commands.compare.replay_table import star_lowest
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import STRATEGIES, asks_a_model
 
 SPECS = [*STRATEGIES, "observation-masking+sliding-window", "sliding-window:window=2"]
@@ -60,9 +60,9 @@ def text_of(session: Session, command: str, width: int = 80, drawn: bool = False
 @given(history=sound_histories(), limit=LIMITS)
 def test_it_replays_the_strategy_as_the_session_would_use_it(spec: str, history: list[Message], limit: int) -> None:
     session = told(history, limit)
-    agent, found = session.agent, replayed(session, spec)
+    agent, found = session.agent, replay_session(session, spec)
     side = SideModel(Summariser())
-    as_if = replace(agent, strategy=parse(spec, side))
+    as_if = replace(agent, strategy=make_strategy(spec, side))
     tools = as_if.schemas()
     *_, last = replay(history, as_if.strategy, as_if.budget(tools), tools, side, agent.backend.id)
     assert found.next == last.view
@@ -77,7 +77,7 @@ def test_it_replays_the_strategy_as_the_session_would_use_it(spec: str, history:
 def test_survivors_add_up_and_nothing_changes(spec: str, history: list[Message], limit: int) -> None:
     session = told(history, limit)
     before = all_of(session)
-    found = replayed(session, spec)
+    found = replay_session(session, spec)
     assert all_of(session) == before
     assert found.failed == ""
     assert found.fits == (not found.over and not found.refused)
@@ -104,7 +104,7 @@ def test_specs_stand_before_the_first_run_and_the_question_behind_it(words: list
 @given(st.lists(st.tuples(st.integers(0, 5) | st.none(), st.booleans()), max_size=6))
 def test_a_star_is_for_the_least_of_those_that_fit(rows: list[tuple[int | None, bool]]) -> None:
     found = [Replayed("none", over=not fits) for _, fits in rows]
-    cells = starred(found, [value for value, _ in rows], str)
+    cells = star_lowest(found, [value for value, _ in rows], str)
     able = [value for value, fits in rows if fits and value is not None]
     for cell, (value, fits) in zip(cells, rows, strict=True):
         assert cell.startswith("*") == (fits and value is not None and value == min(able) < max(able))

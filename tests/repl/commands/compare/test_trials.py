@@ -13,8 +13,8 @@ from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, scripted, tool_call
 from tests.support.sessions import ask as ask_session
 from thimble.agent.protocols import Text
-from thimble.commands.trial import Trial, ask, known
-from thimble.corpus.questions import load
+from thimble.commands.trial import Trial, ask_fork, find_known_exchange
+from thimble.corpus.questions import load_questions
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -108,7 +108,7 @@ def test_stopped_between_a_call_and_its_result_leaves_a_sound_fork() -> None:
     fork, found = session.fork("none"), Trial("none")
     fork.tools = {"search_articles": Pressed()}
     with pytest.raises(KeyboardInterrupt):
-        ask(fork, "Why?", found)
+        ask_fork(fork, "Why?", found)
     assert found.outcome == "stopped"
     assert found.turns == 1
     assert found.prompt.tokens
@@ -147,12 +147,14 @@ def test_an_answer_is_scored(answer: str, said: str) -> None:
 
 @pytest.mark.parametrize("kind", ["single", "dialogue", "unanswerable"])
 def test_a_question_is_known_by_its_words(kind: str) -> None:
-    asked = next(one for one in load().questions if one.kind == kind and one.exchanges[-1].scored).exchanges[-1]
+    asked = next(one for one in load_questions().questions if one.kind == kind and one.exchanges[-1].scored).exchanges[
+        -1
+    ]
     words = asked.question.upper().rstrip("?") + " …?!"
-    assert known(words, Settings()) == asked
-    assert known(f"Well, {words}", Settings()) is None
+    assert find_known_exchange(words, Settings()) == asked
+    assert find_known_exchange(f"Well, {words}", Settings()) is None
 
 
 def test_where_the_articles_are_others_no_answer_is_known(tmp_path: Path) -> None:
     for other in (Settings(corpus=tmp_path), Settings(files=tmp_path)):
-        assert known(WEBARENA, other) is None
+        assert find_known_exchange(WEBARENA, other) is None

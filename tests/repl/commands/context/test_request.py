@@ -18,7 +18,7 @@ from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.messages import Message, Schema
-from thimble.repl.commands.context.request import escaped
+from thimble.repl.commands.context.request import escape_controls
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.sanitise import clean
 from thimble.session.session import Session
@@ -72,7 +72,7 @@ def test_context_raw_is_what_the_server_received(backend: str, path: str, drawn:
 @given(st.recursive(NASTY | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(NASTY, inner)))
 def test_whatever_is_sent_is_read_again_and_steers_nothing(value: object) -> None:
     value = json.loads(json.dumps(value))
-    text = escaped(json.dumps(value, ensure_ascii=False))
+    text = escape_controls(json.dumps(value, ensure_ascii=False))
     assert clean(text) == text
     assert json.loads(text) == value
 
@@ -137,5 +137,7 @@ def test_nothing_of_the_prompt_is_lost() -> None:
 def test_what_a_message_says_steers_nothing_and_is_all_there(text: str) -> None:
     session = told("Fine.")
     ask(session, f"What? {text}")
-    said, seen = (re.sub(r"[ \t]+", " ", each) for each in (escaped(f"What? {text}"), "\n".join(prompt(session))))
+    said, seen = (
+        re.sub(r"[ \t]+", " ", each) for each in (escape_controls(f"What? {text}"), "\n".join(prompt(session)))
+    )
     assert said.strip() in seen, "a tab is drawn as blanks"

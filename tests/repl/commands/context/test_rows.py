@@ -15,7 +15,7 @@ from tests.support.sessions import Paper
 from tests.support.views import SPECS, viewed, xray_of
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
-from thimble.repl.commands.context.listing import folded, show_list, span
+from thimble.repl.commands.context.listing import fold_rows, show_list, span
 from thimble.repl.commands.context.message import sentence
 from thimble.repl.commands.context.rows import rows_of
 
@@ -54,7 +54,7 @@ def test_a_list_is_bounded_and_loses_nothing(history: list[Message], spec: str, 
     if view is None:
         return
     rows = rows_of(view, TinyCounter().count)
-    groups = folded(rows, most)
+    groups = fold_rows(rows, most)
     assert len(groups) <= most
     assert [*chain(*groups)] == rows
     assert all(groups)
@@ -67,7 +67,7 @@ def test_a_list_is_bounded_and_loses_nothing(history: list[Message], spec: str, 
 def test_on_a_low_screen_what_changed_has_a_row() -> None:
     view = viewed(react(4), "observation-masking:when=always", 8_000)
     assert view is not None
-    groups = folded(rows_of(view, TinyCounter().count), 8)
+    groups = fold_rows(rows_of(view, TinyCounter().count), 8)
     masked = [row.name for row in rows_of(view, TinyCounter().count) if row.fate == "masked"]
     assert masked == ["4", "6"]
     assert {*masked} <= {span(group) for group in groups}
@@ -84,7 +84,7 @@ def test_wide_letters_fit() -> None:
     view = viewed(history, "none", 400)
     assert view is not None
     paper = Paper(60)
-    show_list(xray_of(view), folded(xray_of(view).rows, MOST_ROWS), paper.console)
+    show_list(xray_of(view), fold_rows(xray_of(view).rows, MOST_ROWS), paper.console)
     assert not FORBIDDEN.search(paper.text.replace("\n", ""))
     assert max(map(cell_len, paper.lines)) <= 60
 

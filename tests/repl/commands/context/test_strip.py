@@ -11,7 +11,7 @@ from tests.support.histories import react, sound_histories
 from tests.support.sessions import Paper
 from tests.support.views import SPECS, viewed, xray_of
 from thimble.agent.messages import Message
-from thimble.repl.commands.context.rows import spread
+from thimble.repl.commands.context.rows import spread_shares
 from thimble.repl.commands.context.strip import (
     FREE,
     Block,
@@ -46,12 +46,12 @@ def test_columns_are_exact_and_never_drift(sizes: list[int], columns: int) -> No
 
 @given(st.integers(0, 10**6), SIZES)
 def test_a_total_is_spread_whole(total: int, weights: list[int]) -> None:
-    shares = spread(total, weights)
+    shares = spread_shares(total, weights)
     assert sum(shares) == total
     assert min(shares) >= 0
     if sum(weights):
         assert all(abs(a - total * b / sum(weights)) < 1 for a, b in zip(shares, weights, strict=True))
-    assert not sum(weights) or spread(sum(weights), weights) == weights
+    assert not sum(weights) or spread_shares(sum(weights), weights) == weights
 
 
 @given(sound_histories(), st.sampled_from(SPECS), st.sampled_from([300, 2_000, 8_000]), st.sampled_from([40, 80, 120]))

@@ -26,10 +26,10 @@ from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.models.server import Check
 from thimble.repl.__main__ import main
 from thimble.repl.commands.doctor import machine
-from thimble.repl.commands.doctor.doctor import show
+from thimble.repl.commands.doctor.doctor import print_report
 from thimble.repl.commands.doctor.examine import Report, examine
 from thimble.repl.commands.table import run_command
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -140,7 +140,7 @@ def test_an_error_is_a_finding_and_a_usage_error_comes_first() -> None:
     ):
         report.look("ollama", refuses(error))
     assert report.code == 2
-    show(report, paper.console)
+    print_report(report, paper.console)
     shown = [each for each in paper.lines if "one" not in each]
     assert shown[1:4] == ["  warning: vllm: unused", "    to fix it: fix", "  error: ollama: no server"]
     assert shown[-2:] == ["No session can start: typed.", "to fix it: again"]
@@ -189,9 +189,9 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
 def test_80_columns_lose_nothing(checks: list[Check], drawn: bool) -> None:
     report, paper = Report(), Paper(80, drawn)
     report.look("a longer name", checks)
-    show(report, paper.console)
+    print_report(report, paper.console)
     words = set(paper.text.split())
-    for word in " ".join(line(text) for check in checks for text in check).split():
+    for word in " ".join(one_line(text) for check in checks for text in check).split():
         assert word in words or cell_len(word) > 60, "no word is broken at the edge of the terminal"
     assert not drawn or all(cell_len(text) <= 80 or len(text.split()) <= 2 for text in paper.lines)
 

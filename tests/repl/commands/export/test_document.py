@@ -16,7 +16,7 @@ from tests.support.branched_sessions import run
 from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted
 from thimble.agent.messages import Message, ToolCall
-from thimble.repl.commands.export.page import embedded
+from thimble.repl.commands.export.page import embed_json
 from thimble.session import jsonl
 from thimble.session.jsonl import to_json
 from thimble.session.session import Session
@@ -79,11 +79,11 @@ def test_the_session_of_the_document_is_the_last_line_of_json(tmp_path: Path) ->
 
 @given(NASTY)
 def test_a_text_comes_back_as_it_was(text: str) -> None:
-    for written in (to_json(text), embedded(text)):
+    for written in (to_json(text), embed_json(text)):
         assert json.loads(written) == text
         assert written.isascii()
         assert written.isprintable()
-    assert not set("<>&") & set(embedded(text))
+    assert not set("<>&") & set(embed_json(text))
 
 
 def test_an_exchange_of_the_page_took_until_its_answer_whatever_was_typed_after_it(tmp_path: Path) -> None:

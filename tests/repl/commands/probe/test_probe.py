@@ -12,7 +12,7 @@ from tests.support.family import family
 from tests.support.sessions import ask, scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
-from thimble.repl.commands.probe.probe import asked, questions, stands
+from thimble.repl.commands.probe.probe import choose_questions, is_in_view, probe_fork
 from thimble.repl.commands.probe.survival import cells, strategies, survive
 from thimble.session.plant import plant
 from thimble.session.session import Session
@@ -59,7 +59,7 @@ def kept(session: Session) -> bytes:
 def test_the_fact_is_asked_for(fact: str, question: str) -> None:
     session = scripted()
     planted(session, fact)
-    ((asked_for, _),) = questions(session, "")
+    ((asked_for, _),) = choose_questions(session, "")
     assert asked_for == question
 
 
@@ -67,7 +67,7 @@ def test_the_fact_is_asked_for(fact: str, question: str) -> None:
 def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str) -> None:
     session = reading(name)
     before, side = kept(session), session.agent.side
-    _, view = asked(session.fork(), "And what is context rot?", session.planted[0])
+    _, view = probe_fork(session.fork(), "And what is context rot?", session.planted[0])
     assert kept(session) == before
     assert list(side.drain() if side else ()) == []
     prepared = next(event for event in ask(session, "And what is context rot?") if isinstance(event, Prepared))
@@ -81,8 +81,8 @@ def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(
     for question in ("", *QUESTIONS):
         if question:
             ask(session, question)
-        ((text, fact),) = questions(session, "")
-        found, view = asked(session.fork(), text, fact)
+        ((text, fact),) = choose_questions(session, "")
+        found, view = probe_fork(session.fork(), text, fact)
         fate = view.fates[3]
         told = found.where
         assert found.stands == ("The fact" in told or "still holds" in told)
@@ -98,15 +98,15 @@ def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(
 def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
     session = scripted()
     with pytest.raises(UsageError, match="there is no planted fact"):
-        questions(session, "")
-    assert questions(session, "Anything?") == [("Anything?", None)]
+        choose_questions(session, "")
+    assert choose_questions(session, "Anything?") == [("Anything?", None)]
     for fact in (FACT, "Ada moved to Lyon.", "The tea is green.", "The door is red."):
         planted(session, fact)
     code, ada, tea, door = session.planted
-    assert questions(session, "Which launch code?") == [("Which launch code?", code)]
-    assert questions(session, "Where did Ada move?") == [("Where did Ada move?", ada)]
-    assert questions(session, "Anything?") == [("Anything?", door)]
-    assert [fact for _, fact in questions(session, "")] == [ada, tea, door]
+    assert choose_questions(session, "Which launch code?") == [("Which launch code?", code)]
+    assert choose_questions(session, "Where did Ada move?") == [("Where did Ada move?", ada)]
+    assert choose_questions(session, "Anything?") == [("Anything?", door)]
+    assert [fact for _, fact in choose_questions(session, "")] == [ada, tea, door]
 
 
 SILENT = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
@@ -119,9 +119,11 @@ def test_a_replay_marks_the_calls_as_they_really_were(name: str) -> None:
     before = kept(session)
     (found,) = survive(session, session.spec, session.planted)
     assert kept(session) == before
-    assert [mark in ("stands", "over") for mark in found.marks[:-1]] == [stands(v, session.planted[0]) for v in views]
+    assert [mark in ("stands", "over") for mark in found.marks[:-1]] == [
+        is_in_view(v, session.planted[0]) for v in views
+    ]
     assert [mark == "over" for mark in found.marks[:-1]] == [
-        stands(view, session.planted[0]) and view.tokens > view.limit for view in views
+        is_in_view(view, session.planted[0]) and view.tokens > view.limit for view in views
     ]
     for number, fate in found.changes:
         assert number == len(found.marks) or views[number - 1].fates[3] == fate

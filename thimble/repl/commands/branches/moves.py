@@ -10,14 +10,14 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Changed
 from thimble.repl.commands.command import command
 from thimble.repl.commands.strategy import last_spec, specs
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import say
-from thimble.repl.screen.trace import cut
-from thimble.session import figures
+from thimble.repl.screen.trace import cut_line
 from thimble.session.journal.records import Change
 from thimble.session.journal.state import SavedState
 from thimble.session.session import Session
 from thimble.session.story import Exchange, exchanges, records, turn_lines
+from thimble.tools.wording import count_noun
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N is an exchange as /stats all numbers them; 3.2 is turn 2 of exchange 3"
 HOW_TO_UNDO = "write /undo [N]: it undoes the newest N exchanges, one by default"
@@ -71,7 +71,7 @@ def undo(session: Session, text: str, console: Console) -> None:
     session.branch(first.after)
     for one in there[there.index(first) :]:
         say(console, f"Undone: {_quoted(one)}")
-    new, left = session.journal.tree.current, figures.several(len(session.agent.history), "message")
+    new, left = session.journal.tree.current, count_noun(len(session.agent.history), "message")
     say(console, f"Branch {new} continues from before that, with {left}, {as_it_is(session)}.")
     for name, is_now in _changeable(session).items():
         if is_now != before[name]:
@@ -102,8 +102,8 @@ def reset(session: Session, _: str, console: Console) -> None:
     Starts a branch without history, notes or statistics; the strategy starts fresh. The old branch stays: /tree N goes
     back to it.
     """
-    kept = [figures.several(len(session.agent.history), "message")]
-    kept += [figures.several(len(session.notes.kept), "note")] if session.notes.kept else []
+    kept = [count_noun(len(session.agent.history), "message")]
+    kept += [count_noun(len(session.notes.kept), "note")] if session.notes.kept else []
     old = session.journal.tree.current
     session.reset()
     say(console, f"Branch {session.journal.tree.current} starts empty, {as_it_is(session)}, which starts fresh.")
@@ -126,7 +126,7 @@ def _number(text: str, most: int, form: str, least: int = 0) -> int:
     if int(text) < least:
         raise UsageError(f"/undo cannot undo {text} exchanges", form)
     if int(text) > most:
-        raise UsageError(f"this branch has {figures.several(most, 'exchange')}, not {text}", form)
+        raise UsageError(f"this branch has {count_noun(most, 'exchange')}, not {text}", form)
     return int(text)
 
 
@@ -154,16 +154,16 @@ def _ask_anew(session: Session, question: Exchange, spec: str) -> None:
 
 def _changeable(session: Session) -> dict[str, str]:
     """The settings that a user changes between questions, with their values. Safe to print."""
-    return {name: line(str(value)) for name, value in session.values.items() if name != "system"}
+    return {name: one_line(str(value)) for name, value in session.values.items() if name != "system"}
 
 
 def as_it_is(session: Session) -> str:
     """The strategy and budget of the next prompt. Safe to print."""
-    return f"under {line(session.spec)} in {session.agent.limit:,} tokens"
+    return f"under {one_line(session.spec)} in {session.agent.limit:,} tokens"
 
 
 def _quoted(one: Exchange) -> str:
     """A question, or a planted fact, in one line."""
     refused = " (which the budget refused)" if one.ending == "withdrawn" else ""
-    words = cut(line(one.planted.fact if one.planted else one.question.content), QUOTE_COLUMNS)
+    words = cut_line(one_line(one.planted.fact if one.planted else one.question.content), QUOTE_COLUMNS)
     return f"{'the planted ' if one.planted else ''}“{words}”{refused}"

@@ -18,16 +18,17 @@ from thimble.agent.events import Asked
 from thimble.agent.ledger import Call
 from thimble.repl.commands.branches.moves import as_it_is
 from thimble.repl.commands.command import command
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import cut_line
 from thimble.session import figures
 from thimble.session.journal.state import SavedState
 from thimble.session.journal.tree import TRUNK, Tree
 from thimble.session.session import Session
 from thimble.session.story import records
-from thimble.session.totals import priced, totals
+from thimble.session.totals import price_sums, totals
+from thimble.tools.wording import count_noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _go(session: Session, text: str, console: Console) -> None:
         raise UsageError(f"there is no branch {text[:40]}", known)
     session.switch(int(text))
     agent = session.agent
-    is_at = f"{figures.several(agent.ledger.exchanges, 'exchange')}, {figures.several(len(agent.history), 'message')}"
+    is_at = f"{count_noun(agent.ledger.exchanges, 'exchange')}, {count_noun(len(agent.history), 'message')}"
     say(console, f"On branch {int(text)}: {is_at}, {as_it_is(session)}.")
 
 
@@ -80,7 +81,7 @@ def table(found: Sequence[BranchAccount], names: Sequence[str], prices: Prices) 
         (
             Text(name),
             *_spent(one.calls, prices),
-            f"{_place(one)}{line(_used(one))}\n{cut(line(one.question), 60) or '–'}",
+            f"{_place(one)}{one_line(_used(one))}\n{cut_line(one_line(one.question), 60) or '–'}",
         )
         for one, name in zip(found, names, strict=True)
     ]
@@ -103,9 +104,9 @@ def _place(one: BranchAccount) -> str:
 
 def _spent(calls: Sequence[Call], prices: Prices) -> Sequence[str]:
     sums = totals(calls)
-    amounts = (figures.short(one.tokens, one.exact) for one in (sums.prompt, sums.prefill, sums.output))
-    costs = priced(sums, prices)
-    return (str(sums.turns), *amounts, figures.short(costs.tokens, costs.exact))
+    amounts = (figures.format_short(one.tokens, one.exact) for one in (sums.prompt, sums.prefill, sums.output))
+    costs = price_sums(sums, prices)
+    return (str(sums.turns), *amounts, figures.format_short(costs.tokens, costs.exact))
 
 
 def accounts(tree: Tree) -> list[BranchAccount]:

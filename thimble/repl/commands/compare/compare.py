@@ -9,14 +9,14 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.commands.replay import AS_RECORDED, YOU_AND, Replayed, is_as_recorded, replayed
+from thimble.commands.replay import AS_RECORDED, YOU_AND, Replayed, is_as_recorded, replay_session
 from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed
 from thimble.repl.commands.strategy import last_spec
 from thimble.session.session import Session
 from thimble.strategies.paper_names import in_our_names
-from thimble.strategies.spec import parse
+from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import without_a_model
 
 HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
@@ -61,7 +61,7 @@ def check(session: Session, specs: Sequence[str]) -> None:
         if spec == AS_RECORDED:
             continue
         try:
-            parse(spec, SideModel(session.agent.backend, session.agent.side.embedder))
+            make_strategy(spec, SideModel(session.agent.backend, session.agent.side.embedder))
         except UsageError as error:
             raise UsageError(error.what, f"{error.fix}; {HOW_TO_COMPARE}") from error
 
@@ -76,6 +76,6 @@ def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     if not agent.history:
         raise UsageError("there is no history to compare yet", f"ask a question first, or {HOW_TO_COMPARE}")
     try:
-        under_each(specs, lambda spec: found.append(replayed(session, spec)), console, "replaying")
+        under_each(specs, lambda spec: found.append(replay_session(session, spec)), console, "replaying")
     finally:
         show_replayed(session, found, console)

@@ -11,13 +11,13 @@ from rich.text import Text
 
 from thimble.agent.errors import Stopped
 from thimble.agent.ledger import Amount
-from thimble.commands.trial import Trial, ask, known, verdict
+from thimble.commands.trial import Trial, ask_fork, find_known_exchange, judge_answer
 from thimble.corpus.questions import Exchange
 from thimble.repl.commands.compare.each import under_each
-from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import cut_line
 from thimble.session import figures
 from thimble.session.session import Session
 
@@ -32,14 +32,17 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
         NotRecorded: the recording that is played does not hold this; nothing is shown.
         Stopped: the user pressed Ctrl-C; the finished rows are shown.
     """
-    found, exchange = list[Trial](), known(question, session.settings)
+    found, exchange = list[Trial](), find_known_exchange(question, session.settings)
 
     def asked(spec: str) -> None:
         found.append(Trial(spec))
         fork = partial(session.fork, "" if spec == session.spec else spec)
-        found[-1] = session.aside(("compare", spec, question), Trial, lambda: ask(fork(), question, found[-1]))
+        found[-1] = session.aside(("compare", spec, question), Trial, lambda: ask_fork(fork(), question, found[-1]))
         if not is_drawn(console):
-            say(console, f"done {len(found)} of {len(specs)}, {line(spec)}: {line(came_to(found[-1], exchange))}")
+            say(
+                console,
+                f"done {len(found)} of {len(specs)}, {one_line(spec)}: {one_line(came_to(found[-1], exchange))}",
+            )
 
     try:
         under_each(specs, asked, console, "asking")
@@ -67,16 +70,16 @@ def show_asked(
         for name, one in zip(names, found, strict=True)
     ]
     columns = ("strategy", ">turns", ">prompt", ">prefill", ">out", ">seconds", ">cost")
-    Table(cut(f"Asked under each: {line(question)}", max(console.width, 80)), columns, rows).show(console)
+    Table(cut_line(f"Asked under each: {one_line(question)}", max(console.width, 80)), columns, rows).show(console)
     first: dict[str, str] = {}
     for one, name in zip(found, names, strict=True):
         console.print()
         ended = Text(came_to(one, exchange), style="over" if one.over else "")
-        console.print(Text.assemble((f"{line(name)}: ", "name"), ended))
-        answer = line(clean(one.answer))
+        console.print(Text.assemble((f"{one_line(name)}: ", "name"), ended))
+        answer = one_line(clean(one.answer))
         same = first.setdefault(answer, one.spec)
         if answer and same != one.spec:
-            say(console, f"  the same answer as {line(same)}", "quiet")
+            say(console, f"  the same answer as {one_line(same)}", "quiet")
         elif answer:
             shown = Text(f"{answer[:ANSWER_CHARACTERS]}{' …' if len(answer) > ANSWER_CHARACTERS else ''}")
             console.print(Padding(shown, (0, 0, 0, 2), expand=False) if is_drawn(console) else Text("  ") + shown)
@@ -87,10 +90,10 @@ def came_to(one: Trial, exchange: Exchange | None) -> str:
 
     Safe to print.
     """
-    over = figures.over(one.over, one.most_over, one.prompt.exact) if one.over else ""
-    hit = f"known answer: {verdict(exchange, one.answer)}" if exchange and one.answer.strip() else ""
-    return line(", ".join(filter(None, (one.outcome, over, hit))))
+    over = figures.describe_overflow(one.over, one.most_over, one.prompt.exact) if one.over else ""
+    hit = f"known answer: {judge_answer(exchange, one.answer)}" if exchange and one.answer.strip() else ""
+    return one_line(", ".join(filter(None, (one.outcome, over, hit))))
 
 
 def _short(of: Amount) -> str:
-    return figures.short(of.tokens, of.exact)
+    return figures.format_short(of.tokens, of.exact)

@@ -10,18 +10,19 @@ from rich.console import Console
 from thimble.agent.errors import UsageError
 from thimble.commands.forecast import forecast
 from thimble.repl.commands.command import command, one_of
-from thimble.repl.commands.context.listing import folded, most_rows, show_list, span
+from thimble.repl.commands.context.listing import fold_rows, most_rows, show_list, span
 from thimble.repl.commands.context.message import sentence, show_message
 from thimble.repl.commands.context.request import show_prompt, show_raw
 from thimble.repl.commands.context.rows import Xray, call_at, last_call, next_call
 from thimble.repl.commands.context.strip import show_strip
 from thimble.repl.commands.next_prompt import say_tidy_saves
 from thimble.repl.screen.footer import fitting
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import in_room
 from thimble.session import figures
 from thimble.session.session import Session
+from thimble.tools.wording import count_noun
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
 CALL = re.compile(r"\d{1,9}\.\d{1,9}")
@@ -74,14 +75,14 @@ def why(session: Session, rest: str, console: Console) -> None:
     xray = last_call(session)
     say(console, sentence(xray, xray.find(rest)))
     if notes := dict.fromkeys(xray.view.notes):
-        say(console, f"repaired in this view: {line('; '.join(notes))}", "quiet")
+        say(console, f"repaired in this view: {one_line('; '.join(notes))}", "quiet")
 
 
 def show_call(xray: Xray, console: Console) -> None:
     """Print the view of a call: the head line, the strip, the list."""
     say(console, head(xray, console.width), "over" if xray.view.tokens > xray.view.limit else "bold")
     show_strip(xray, console)
-    groups = folded(xray.rows, most_rows(console))
+    groups = fold_rows(xray.rows, most_rows(console))
     show_list(xray, groups, console)
     shared = next((span(group) for group in groups if len(group) > 1), "")
     if shared:
@@ -94,8 +95,8 @@ def head(xray: Xray, width: int) -> str:
     Fields drop from the right.
     """
     view = xray.view
-    size = figures.against(view.tokens, view.limit, xray.exact)
-    parts = [f"cached {figures.amount(xray.cached)}", f"prefill {figures.amount(xray.prefill)}"]
+    size = figures.format_budget_use(view.tokens, view.limit, xray.exact)
+    parts = [f"cached {figures.format_amount(xray.cached)}", f"prefill {figures.format_amount(xray.prefill)}"]
     fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
     fields[1] = in_room(fields[1], max(8, room))
@@ -107,7 +108,7 @@ def _tell_later(session: Session, console: Console) -> None:
     view = session.agent.ledger.view
     later = len(session.agent.history) - len(view.history) if view else 0
     if later > 0:
-        say(console, f"{figures.several(later, 'message')} came after this call; /context next shows all", "quiet")
+        say(console, f"{count_noun(later, 'message')} came after this call; /context next shows all", "quiet")
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:

@@ -12,10 +12,10 @@ from thimble.agent.messages import Message
 from thimble.commands.forecast import DRAFT
 from thimble.repl.commands.context.rows import Row, Xray
 from thimble.repl.commands.context.strip import TOOLS, letter
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn
-from thimble.repl.screen.trace import call_line, cut
+from thimble.repl.screen.trace import call_line, cut_line
 from thimble.session import figures
 from thimble.session.memory_file import memory_of_system
 
@@ -34,7 +34,7 @@ def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
     if is_drawn(console):
         _draw(rows, console)
         return
-    told = [(name or who, who if name else "", fate[2:], *sizes, CACHE_MARKS[mark], cut(said, 100))
+    told = [(name or who, who if name else "", fate[2:], *sizes, CACHE_MARKS[mark], cut_line(said, 100))
             for name, who, fate, *sizes, mark, said in rows]  # fmt: skip
     Table("Message by message", ("", "who", "fate", ">tokens", ">sent", "", "words"), told).show(console)
 
@@ -44,7 +44,7 @@ def most_rows(console: Console) -> int:
     return max(8, min(38, console.height - 16)) if is_drawn(console) else 38
 
 
-def folded(rows: Sequence[Row], most: int) -> list[Group]:
+def fold_rows(rows: Sequence[Row], most: int) -> list[Group]:
     """The rows in at most `most` groups, in order: the newest alone, older neighbours of one fate together.
 
     The more often fates change, the fewer of the newest are alone, so that changes stay visible. If there are still
@@ -69,9 +69,9 @@ def first_words(message: Message, width: int = 200) -> str:
     """The first words of a message in one line, after its calls. Safe to print."""
     if message.id == DRAFT and not message.content:
         return "(your next question)"
-    said = line((message.content or "")[:400])
+    said = one_line((message.content or "")[:400])
     calls = [f"→ {call_line(call, width)}" for call in message.calls]
-    return cut(" ".join([*calls, said] if calls else [said or "(empty)"]).strip(), width)
+    return cut_line(" ".join([*calls, said] if calls else [said or "(empty)"]).strip(), width)
 
 
 def span(group: Group) -> str:
@@ -82,7 +82,7 @@ def span(group: Group) -> str:
 
 def _schemas(xray: Xray) -> Cells:
     size, cached = xray.tokens(xray.view.overhead), xray.cached.tokens
-    words = f"{figures.share(xray.view.overhead, xray.view.limit)} of the budget"
+    words = f"{figures.format_share(xray.view.overhead, xray.view.limit)} of the budget"
     return "", xray.overhead, f"{TOOLS} ", size, size, "?" if cached is None else "═" if cached else "╌", words
 
 
@@ -100,8 +100,8 @@ def _cells(xray: Xray, group: Group) -> Cells:
         who, words = first.who, first_words(first.message)
         if who == "system":
             memory = memory_of_system(first.message.content)
-            of_it = f", {figures.share(len(memory), len(first.message.content))} of it memory" if memory else ""
-            words = f"{figures.share(after, xray.view.limit)} of the budget{of_it}: {words}"
+            of_it = f", {figures.format_share(len(memory), len(first.message.content))} of it memory" if memory else ""
+            words = f"{figures.format_share(after, xray.view.limit)} of the budget{of_it}: {words}"
     return span(group), who, fate, xray.tokens(before), xray.tokens(after), mark, words
 
 
@@ -117,5 +117,5 @@ def _draw(rows: Sequence[Cells], console: Console) -> None:
     for name, who, fate, before, after, mark, words in rows:
         style = f"fate.{fate[2:].removesuffix(' by you')}" if fate[:2].strip() and fate[2:] else ""
         said = Text(words, style="quiet", no_wrap=True, overflow="ellipsis")
-        grid.add_row(name, Text(cut(who, 16)), Text(fate, style=style), before, "→", after, mark, said)
+        grid.add_row(name, Text(cut_line(who, 16)), Text(fate, style=style), before, "→", after, mark, said)
     console.print(grid)

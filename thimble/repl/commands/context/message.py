@@ -11,10 +11,10 @@ from rich.console import Console
 from thimble.agent.messages import Message
 from thimble.commands.why import UNSAID, why
 from thimble.repl.commands.context.rows import Row, Xray
-from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import call_line
-from thimble.session import figures
+from thimble.tools.wording import count_noun
 
 MOST_COMPARED = 10_000
 """The most lines of a text that are compared: more would take seconds."""
@@ -31,9 +31,9 @@ def rule(xray: Xray, place: int) -> str:
     row, view = xray.rows[place], xray.view
     if row.before is None:
         covered = _covered(xray, row.message)
-        said = line(row.message.why or UNSAID).rstrip(".")
+        said = one_line(row.message.why or UNSAID).rstrip(".")
         return said + (f"; it is sent in place of {covered}" if covered else "")
-    said = line(why(view, int(row.name) - 1, xray.strategy, row.tokens_after)).rstrip(".")
+    said = one_line(why(view, int(row.name) - 1, xray.strategy, row.tokens_after)).rstrip(".")
     summary = _summary(xray, row)
     return f"{summary} is sent in its place ({said})" if summary else said
 
@@ -100,7 +100,7 @@ def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
     if message.thinking:
         after = xray.rows[place].after
         fate = "sent with its calls" if after and after.thinking else "not sent"
-        yield f"its thinking, {figures.several(len(message.thinking), 'character')}, is {fate}"
+        yield f"its thinking, {count_noun(len(message.thinking), 'character')}, is {fate}"
 
 
 def _is_result(row: Row) -> bool:
@@ -119,4 +119,4 @@ def _covered(xray: Xray, message: Message) -> str:
     names = [row.name for row in xray.rows if row.before and row.before.id in message.covers]
     if len(names) < 2:
         return f"message {names[0]}" if names else ""
-    return f"{figures.several(len(names), 'message')} from {names[0]} to {names[-1]}"
+    return f"{count_noun(len(names), 'message')} from {names[0]} to {names[-1]}"

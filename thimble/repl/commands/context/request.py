@@ -12,9 +12,9 @@ from rich.text import Text
 
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
-from thimble.models.chat import write
+from thimble.models.chat import write_message
 from thimble.repl.commands.context.rows import last_call
-from thimble.repl.screen.sanitise import STEERS, clean, line
+from thimble.repl.screen.sanitise import STEERS, clean, one_line
 from thimble.repl.screen.theme import say
 from thimble.session.session import Session
 
@@ -33,13 +33,15 @@ def show_raw(session: Session, console: Console) -> None:
     """
     last, sent = _last(session), session.agent.ledger.sent
     if sent is None:
-        words = f"{line(str(last.model))} runs without a server. It was given these messages and tools:"
-        body: Any = {"messages": [write(message) for message in last.view.messages], "tools": list(last.tools)}
+        words = f"{one_line(str(last.model))} runs without a server. It was given these messages and tools:"
+        body: Any = {"messages": [write_message(message) for message in last.view.messages], "tools": list(last.tools)}
     else:
         size = len(sent.body.encode("utf-8", "replace"))
-        words, body = f"{line(sent.to)} was sent {size:,} bytes, laid out here for reading:", json.loads(sent.body)
+        words, body = f"{one_line(sent.to)} was sent {size:,} bytes, laid out here for reading:", json.loads(sent.body)
     text = json.dumps(body, ensure_ascii=False, indent=2, default=dict)
-    whole = Segments([Segment(f"{words}\n{escaped(text)}\n")])  # past rich's layout, which is slow for megabytes
+    whole = Segments(
+        [Segment(f"{words}\n{escape_controls(text)}\n")]
+    )  # past rich's layout, which is slow for megabytes
     console.print(whole, soft_wrap=True)
 
 
@@ -51,21 +53,21 @@ def show_prompt(session: Session, console: Console) -> None:
         ModelError: the server cannot be used.
     """
     last, backend = _last(session), session.agent.backend
-    model = line(str(last.model))
+    model = one_line(str(last.model))
     if last.model != backend.id:
         what = f"the last call went to {model}, which is not the current model"
-        raise UsageError(what, f"go back with /model {line(last.model.name)}, or ask a question")
+        raise UsageError(what, f"go back with /model {one_line(last.model.name)}, or ask a question")
     prompt = backend.rendered(last.view.messages, last.tools)
     if prompt is None:
         what = f"{model} cannot show its prompt with the template"
         raise UsageError(what, "/context raw shows the messages and tools that it was given")
-    xray, shown = last_call(session), Text(escaped(prompt), tab_size=4)
+    xray, shown = last_call(session), Text(escape_controls(prompt), tab_size=4)
     shown.highlight_regex(SPECIAL_TOKEN, "name")
     say(console, f"{xray.call}, as {model} reads it: {xray.tokens(xray.view.tokens)} tokens", "bold")
     console.print(shown)
 
 
-def escaped(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Escape every character that could steer a terminal as in JSON, whose meaning stays."""
     return clean(re.sub(STEERS, lambda found: f"\\u{ord(found[0]):04x}", text))
 

@@ -14,8 +14,8 @@ from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.view import View
 from thimble.commands.why import by_hand
-from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.trace import who
+from thimble.repl.screen.sanitise import one_line
+from thimble.repl.screen.trace import speaker_name
 from thimble.session import figures
 from thimble.session.session import Session
 from thimble.session.story import turn_lines
@@ -51,7 +51,7 @@ class Row:
     @property
     def who(self) -> str:
         """Who says it: system, you, model, the tool's name, or thimble itself. Safe to print."""
-        return "thimble" if self.fate == "inserted" else who(self.message)
+        return "thimble" if self.fate == "inserted" else speaker_name(self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Xray:
 
     def tokens(self, count: int) -> str:
         """Format tokens, with `~` for an estimate; 0 is always exact."""
-        return figures.tokens(count, self.exact or not count)
+        return figures.format_tokens(count, self.exact or not count)
 
     def find(self, name: str) -> int:
         """The index of the row with this name. Raises UsageError."""
@@ -108,7 +108,7 @@ def _call_of(session: Session, ledger: Ledger, called: str) -> Xray:
     assert last is not None, "there is a call"
     call = f"{called}: turn {last.turn} of exchange {ledger.prepared_in}"
     replied = ledger.last
-    found = (replied.cached, replied.prefill) if replied else estimated(last.view)
+    found = (replied.cached, replied.prefill) if replied else estimate_cached(last.view)
     return _xray(session, last.view, call, last.strategy, last.exact, bool(last.tools), *found)
 
 
@@ -125,11 +125,11 @@ def next_call(session: Session) -> Xray:
         what = f"the next prompt needs {found.tokens:,} tokens and the budget holds {found.limit:,}"
         raise UsageError(what, "raise it with /budget N; /context shows the last call")
     call = "next call, if the summary fails" if found.asks else "next call"
-    exact, amounts = session.agent.backend.counter.exact, estimated(found.view)
+    exact, amounts = session.agent.backend.counter.exact, estimate_cached(found.view)
     return _xray(session, found.view, call, session.spec, exact, found.tools > 0, *amounts)
 
 
-def estimated(view: View) -> tuple[Amount, Amount]:
+def estimate_cached(view: View) -> tuple[Amount, Amount]:
     """The expected cached tokens and prefill of a view."""
     return Amount(view.cached, exact=False), Amount(view.prefill, exact=False)
 
@@ -140,7 +140,7 @@ def _xray(
     count = session.agent.backend.counter.count
     rows = rows_of(view, count, cached)
     still = view.tokens == view.overhead + sum(map(count, view.messages))
-    return Xray(view, rows, call, line(strategy), exact and still, cached, prefill, tools)
+    return Xray(view, rows, call, one_line(strategy), exact and still, cached, prefill, tools)
 
 
 def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None = None) -> list[Row]:
@@ -149,9 +149,9 @@ def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None =
     Their tokens add up to those of the view and of the history: if the counter has learnt since, or the model has
     changed, the total is shared in proportion to today's counts.
     """
-    before = spread(view.history_tokens - view.overhead, [count(message) for message in view.history])
-    after = spread(view.tokens - view.overhead, [count(message) for message in view.messages])
-    known = _cached_messages(view, after, (cached or estimated(view)[0]).tokens)
+    before = spread_shares(view.history_tokens - view.overhead, [count(message) for message in view.history])
+    after = spread_shares(view.tokens - view.overhead, [count(message) for message in view.messages])
+    known = _cached_messages(view, after, (cached or estimate_cached(view)[0]).tokens)
     places = {message.id: place for place, message in enumerate(view.history)}
     sent: dict[int, tuple[Message, int, bool | None]] = {}
     inserted: dict[int, list[Row]] = {}
@@ -182,7 +182,7 @@ def _cached_messages(view: View, sizes: Sequence[int], cached: int | None) -> in
     return found - 1 if found and cached - ends[found - 1] < ends[found] - cached else found
 
 
-def spread(total: int, weights: Sequence[int]) -> list[int]:
+def spread_shares(total: int, weights: Sequence[int]) -> list[int]:
     """Split a total into whole shares in proportion to the weights, by cumulative rounding.
 
     They add up to the total, and each is less than one from its exact share; weights that add up to the total are

@@ -10,9 +10,10 @@ from itertools import accumulate, pairwise
 from rich.console import Console
 from rich.text import Text
 
-from thimble.repl.commands.context.rows import Row, Xray, spread
+from thimble.repl.commands.context.rows import Row, Xray, spread_shares
 from thimble.repl.screen.theme import FATE_LETTERS, is_drawn, say
 from thimble.session import figures
+from thimble.tools.wording import count_noun
 
 FILLS = {"kept": "█", "tidied": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
 """The fill of a block after its letter, `▒` for other fates; lighter if less is left of the message."""
@@ -44,9 +45,9 @@ def show_strip(xray: Xray, console: Console) -> None:
     if drawn:
         columns = max(1, round(console.width * max(view.tokens, view.limit) / longest))
         shares = widths(sent, columns)
-        console.print(over(bar(sent, shares), columns * view.limit // view.tokens if free < 0 else columns))
+        console.print(mark_over_budget(bar(sent, shares), columns * view.limit // view.tokens if free < 0 else columns))
         console.print(ruler(xray, sent, shares))
-        cached, prefill = figures.amount(xray.cached), figures.amount(xray.prefill)
+        cached, prefill = figures.format_amount(xray.cached), figures.format_amount(xray.prefill)
         console.print(Text.assemble((f"═ cached {cached}", "calm"), " · ", (f"╌ prefill {prefill}", "warn")))
         console.print(legend(xray))
         console.print()
@@ -58,7 +59,7 @@ def widths(blocks: Sequence[Block], columns: int) -> list[int]:
     Each width is less than one column from its exact share. If there are at least as many columns as blocks, each gets
     one or more; the excess of a small block is taken from the next ones that can spare it.
     """
-    ends = [*accumulate(spread(columns, [block.tokens for block in blocks]))]
+    ends = [*accumulate(spread_shares(columns, [block.tokens for block in blocks]))]
     if len(blocks) <= columns:
         end = 0
         for place, exact in enumerate(ends):
@@ -89,7 +90,7 @@ def bar(blocks: Sequence[Block], columns: Sequence[int]) -> Text:
     return Text.assemble(*((b.letter + b.fill * (width - 1), b.style) for b, width in pieces), no_wrap=True)
 
 
-def over(shown: Text, limit: int) -> Text:
+def mark_over_budget(shown: Text, limit: int) -> Text:
     """The bar with `!` as the fill of all columns over the budget."""
     beyond = Text(re.sub("[█▓▒░]", "!", shown.plain[limit:]), style="over")
     return shown[:limit] + beyond if beyond else shown
@@ -123,7 +124,7 @@ def _sums(xray: Xray, sent: bool) -> str:
     rows = [row for row in xray.rows if (row.after if sent else row.before)]
     sizes = [row.tokens_after if sent else row.tokens_before for row in rows]
     system = sum(size for row, size in zip(rows, sizes, strict=True) if _is_system(row))
-    messages = figures.several(sum(not _is_system(row) for row in rows), "message")
+    messages = count_noun(sum(not _is_system(row) for row in rows), "message")
     parts = {"system": system, "tools" if xray.tools else xray.overhead: xray.view.overhead}
     return " · ".join(f"{name} {xray.tokens(size)}" for name, size in {**parts, messages: sum(sizes) - system}.items())
 

@@ -14,11 +14,11 @@ from thimble.models import READER
 from thimble.plugins import plugins
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.doctor.examine import WAIT_SECONDS, Report, examine
-from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.streams import tell, write, write_json
+from thimble.repl.screen.sanitise import one_line
+from thimble.repl.screen.streams import write_error_line, write_json, write_output
 from thimble.repl.screen.tables import Table
-from thimble.repl.screen.theme import console_for, is_drawn, is_plain, moving, say
-from thimble.repl.screen.wrapping import columns, wrapped
+from thimble.repl.screen.theme import console_for, is_drawn, is_plain, say, show_progress
+from thimble.repl.screen.wrapping import stream_width, wrap_text
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.settings_table import BACKENDS
@@ -28,21 +28,21 @@ STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail":
 WAIT = f"checking; waiting up to {WAIT_SECONDS:g} seconds for each server"
 
 
-def run(settings: Settings, as_json: bool, warms: bool = False) -> int:
+def run_doctor(settings: Settings, as_json: bool, warms: bool = False) -> int:
     """Print the report and return the exit code. With `warms`, warm up the model too."""
     console = console_for(as_json or is_plain(settings.plain), color=settings.color)
     for notice in settings.notices:
-        tell(notice)
-    with moving(console, WAIT):
+        write_error_line(notice)
+    with show_progress(console, WAIT):
         report = examine(settings, console, warms)
     if as_json:
         write_fields(report)
     elif console.is_terminal:
-        show(report, console)
+        print_report(report, console)
     else:
         shown = io.StringIO()
-        show(report, console_for(plain=True, file=shown))
-        write(wrapped(shown.getvalue(), columns(sys.stdout)))  # `write` reports a closed pipe
+        print_report(report, console_for(plain=True, file=shown))
+        write_output(wrap_text(shown.getvalue(), stream_width(sys.stdout)))  # `write` reports a closed pipe
     return report.code
 
 
@@ -57,9 +57,9 @@ def doctor(session: Session, rest: str, console: Console) -> None:
         raise UsageError(
             "/doctor is not available while a recording is playing", "leave with /quit, then thimble doctor"
         )
-    with moving(console, WAIT):
+    with show_progress(console, WAIT):
         report = examine(as_now(session), console)
-    show(report, console, whole=bool(rest))
+    print_report(report, console, whole=bool(rest))
 
 
 def as_now(session: Session) -> Settings:
@@ -82,7 +82,7 @@ def write_fields(report: Report) -> None:
     write_json("doctor", verdict=end.found, fix=end.fix or None, **model, code=report.code)
 
 
-def show(report: Report, console: Console, whole: bool = True) -> None:
+def print_report(report: Report, console: Console, whole: bool = True) -> None:
     """Print a row for each finding, then the verdict; passed checks only in a `whole` report."""
     drawn = is_drawn(console) and console.encoding.lower().startswith("utf")
     mend = "→ " if drawn else "to fix it: "
@@ -92,10 +92,10 @@ def show(report: Report, console: Console, whole: bool = True) -> None:
             continue
         sign, word, style = STATES[state]
         head = Text.assemble((sign, style), f" {name}") if drawn else Text(f"{word}: {name}")
-        rows.append((head, f"{line(check.found)}\n{mend}{check.fix}" if check.fix else line(check.found)))
+        rows.append((head, f"{one_line(check.found)}\n{mend}{check.fix}" if check.fix else one_line(check.found)))
     Table("What a session needs", ("", ""), rows).show(console)
     if well := len(report.findings) - len(rows):
         say(console, f"{well} more {'are' if well > 1 else 'is'} fine: /doctor all lists them", "quiet")
-    say(console, line(report.end.found), "error" if report.code else "calm")
+    say(console, one_line(report.end.found), "error" if report.code else "calm")
     if report.end.fix:
-        say(console, f"{mend}{line(report.end.fix)}")
+        say(console, f"{mend}{one_line(report.end.fix)}")

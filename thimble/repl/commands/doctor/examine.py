@@ -8,7 +8,7 @@ from rich.console import Console
 
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.protocols import Backend
-from thimble.models import SERVERS, built_in, checks
+from thimble.models import SERVERS, checks, make_reader
 from thimble.models.server import Check
 from thimble.models.wire.bounds import Late
 from thimble.repl.commands.doctor import machine
@@ -113,7 +113,7 @@ def _embeddings(settings: Settings) -> Iterator[Check]:
 
 def _strategy(settings: Settings) -> Iterator[Check]:
     from thimble.agent.side import SideModel
-    from thimble.strategies.spec import parse
+    from thimble.strategies.spec import make_strategy
 
-    parse(settings.strategy, SideModel(built_in(), unkept(settings)))
+    make_strategy(settings.strategy, SideModel(make_reader(), unkept(settings)))
     yield Check(f"{settings.strategy.strip()} in {settings.budget:,} tokens")

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from thimble.models.server import Check
 from thimble.models.wire.api_key import VARIABLES
-from thimble.session import figures
 from thimble.session.settings import Settings
+from thimble.tools.wording import count_noun
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
@@ -22,7 +22,7 @@ def articles(folder: Path) -> Iterator[Check]:
     from thimble.session.articles import Reading
 
     library = Reading().read(folder)
-    words, many = sum(one.words for one in library.articles), figures.several(len(library.articles), "article")
+    words, many = sum(one.words for one in library.articles), count_noun(len(library.articles), "article")
     yield Check(f"{many} of {words:,} words in {folder}")
     for left in library.skipped:
         yield Check(f"skipped: {left.path}: {left.reason}", f"fix it, or move it out of {folder}")

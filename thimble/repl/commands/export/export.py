@@ -15,7 +15,7 @@ from rich.console import Console
 from thimble.agent.errors import UsageError
 from thimble.corpus.writing import write_whole
 from thimble.repl.commands.command import command, one_of
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import say
 from thimble.session.journal.folder import SUFFIX
 from thimble.session.session import Session
@@ -44,7 +44,7 @@ def export(session: Session, rest: str, console: Console) -> None:
     size = write(path, writer.export(session))
     branches = len(session.journal.tree.branches)
     holds = f" It holds all {branches} branches." if branches > 1 else ""
-    say(console, f"Written: {line(str(path))}, {size:,} bytes.{holds}")
+    say(console, f"Written: {one_line(str(path))}, {size:,} bytes.{holds}")
 
 
 def parse_arguments(rest: str) -> tuple[str, Path | None, bool]:
@@ -57,7 +57,7 @@ def parse_arguments(rest: str) -> tuple[str, Path | None, bool]:
     kind = (word or Path(name).suffix).lower().lstrip(".") if rest else "html"
     if kind not in FORMATS:
         raise UsageError(f"unknown export format: {rest[:40]!r}", HOW_TO_EXPORT)
-    if line(name) != name:
+    if one_line(name) != name:
         raise UsageError("invalid file name: it contains unprintable characters", HOW_TO_EXPORT)
     try:
         return kind, Path(name).expanduser() if name else None, file.endswith("!")

@@ -23,17 +23,17 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
 from thimble.commands.timeline import timeline
 from thimble.commands.why import by_hand, why
-from thimble.repl.commands.export.markdown import asked, grounds
+from thimble.repl.commands.export.markdown import asked_stories, grounds
 from thimble.repl.commands.timeline import sums, words
 from thimble.repl.screen import trace
 from thimble.repl.screen.gantt import SPAN_KINDS, name_of
-from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.theme import FATE_LETTERS
-from thimble.session import figures
 from thimble.session.journal.header import sampling
 from thimble.session.jsonl import selected
 from thimble.session.story import Exchange, ModelCall, Story
 from thimble.session.totals import totals
+from thimble.tools.wording import count_noun
 
 if TYPE_CHECKING:
     from thimble.agent.budget import Counter
@@ -47,7 +47,7 @@ UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 def export(session: Session) -> Iterator[str]:
     """Yield the page, piece by piece. Raises UsageError if nothing was asked."""
-    told = asked(session)
+    told = asked_stories(session)
     script = "\n".join(map(asset, SCRIPTS))
     return html(title_of(told[0]), asset("page.css"), script, _data(told, session.agent.backend.counter))
 
@@ -78,7 +78,7 @@ def asset(name: str) -> str:
     return (Path(__file__).parent / name).read_text("utf-8")
 
 
-def embedded(value: object) -> str:
+def embed_json(value: object) -> str:
     """The value as JSON that is safe in a script element: ASCII, without characters special to HTML."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).translate(UNSAFE)
 
@@ -89,14 +89,14 @@ def _hash(text: str) -> str:
 
 def title_of(told: Story) -> str:
     """The name of the session, or the beginning of its first question."""
-    return line(told.past.name) or trace.cut(line(told.exchanges[0].question.content), 70)
+    return one_line(told.past.name) or trace.cut_line(one_line(told.exchanges[0].question.content), 70)
 
 
 def _data(told: Sequence[Story], counter: Counter) -> Iterator[str]:
     texts = Texts(counter)
-    yield f'{{"about":{embedded(about(title_of(told[0])))},"branches":['
+    yield f'{{"about":{embed_json(about(title_of(told[0])))},"branches":['
     for number, branch in enumerate(told):
-        yield "," * bool(number) + "\n" + embedded(Telling(branch, texts).part())
+        yield "," * bool(number) + "\n" + embed_json(Telling(branch, texts).part())
     yield "]}"
 
 
@@ -135,13 +135,13 @@ class Texts:
     def _text(self, of: Message) -> Fields:
         fields = {
             "id": of.id,
-            "who": trace.who(of),
+            "who": trace.speaker_name(of),
             "role": of.role,
             "text": clean(of.content),
             "tokens": self._counter.count(of),
             "thinking": clean(of.thinking),
-            "calls": [[line(call.name), clean(call.arguments)] for call in of.calls],
-            "why": line(of.why),
+            "calls": [[one_line(call.name), clean(call.arguments)] for call in of.calls],
+            "why": one_line(of.why),
             "covers": of.covers,
         }
         return {name: value for name, value in fields.items() if value or name in ("text", "tokens")}
@@ -200,19 +200,18 @@ def branch_fields(told: Story, calls: int) -> Fields:
     past, exchanges = told.past, told.exchanges
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(exchanges[0].at))
     facts = [
-        line(ModelId.read(past.model).called),
-        *(line(f"{name} {value}") for name, value in sampling(past.opened).items()),
+        one_line(ModelId.read(past.model).called),
+        *(one_line(f"{name} {value}") for name, value in sampling(past.opened).items()),
         begun,
-        figures.several(sum(bool(each.number) for each in exchanges), "exchange"),
-        figures.several(calls, "call"),
+        count_noun(sum(bool(each.number) for each in exchanges), "exchange"),
+        count_noun(calls, "call"),
         *([f"branch {told.branch} of {len(told.tree.branches)}"] if len(told.tree.branches) > 1 else []),
     ]
-    lost = [f"The session file is damaged: {what} is lost." for what in map(line, past.lost)]
-    lost += [f"{figures.several(len(told.damaged), 'line')} of the session file could not be read."] * bool(
-        told.damaged
-    )
+    lost = [f"The session file is damaged: {what} is lost." for what in map(one_line, past.lost)]
+    lost += [f"{count_noun(len(told.damaged), 'line')} of the session file could not be read."] * bool(told.damaged)
     spent = selected(totals(past.ledger.calls), "prompt cached prefill output raw_prompt seconds")
-    words = f"{told.branch}: {facts[2]}, {line(past.strategy)}, {trace.cut(line(exchanges[-1].question.content), 40)}"
+    question = trace.cut_line(one_line(exchanges[-1].question.content), 40)
+    words = f"{told.branch}: {facts[2]}, {one_line(past.strategy)}, {question}"
     return {"number": told.branch, "words": words, "facts": facts, "spent": spent, "lost": lost}
 
 
@@ -253,7 +252,7 @@ def call_fields(of: ModelCall, texts: Texts) -> Fields:
     event, view, reply = of.prepared, of.prepared.view, of.reply
     return {
         "turn": event.turn,
-        "strategy": line(event.strategy),
+        "strategy": one_line(event.strategy),
         "limit": view.limit,
         "tokens": view.tokens,
         "all": view.history_tokens,
@@ -263,19 +262,19 @@ def call_fields(of: ModelCall, texts: Texts) -> Fields:
         "mark": "" if event.exact else "~",
         "cachedMark": "" if of.cached.exact else "~",
         "known": bool(view.messages),
-        "why": [[line(reason), times] for reason, times in left_out(view)],
-        "steps": {place: line(why(view, place, line(event.strategy))).rstrip(".") for place in _stepped(view)},
-        "did": trace.deeds(event) if view.messages else [],
-        "notes": [*map(line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
+        "why": [[one_line(reason), times] for reason, times in drop_reasons(view)],
+        "steps": {place: one_line(why(view, place, one_line(event.strategy))).rstrip(".") for place in _stepped(view)},
+        "did": trace.describe_edits(event) if view.messages else [],
+        "notes": [*map(one_line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
         "reply": texts.at(reply.message) if reply else None,
         "results": [[texts.at(one.message), one.ok, one.seconds] for one in of.results],
-        "model": line(event.model.called),
+        "model": one_line(event.model.called),
         "spent": selected(of.spent, "cached prefill output seconds") if of.spent else None,
         "reported": selected(reply, "prompt=usage.prompt_tokens first=first_token_seconds") if reply else None,
     }
 
 
-def left_out(view: View) -> list[tuple[str, int]]:
+def drop_reasons(view: View) -> list[tuple[str, int]]:
     """The reasons of dropped messages, in order, each with the number of messages in a row that share it."""
     dropped = (one for one, fate in view.fated if fate == "dropped")
     return [(why, len([*same])) for why, same in groupby(view.left_out.get(one.id, "") for one in dropped)]

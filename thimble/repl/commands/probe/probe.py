@@ -16,8 +16,8 @@ from thimble.agent.reply import Reply
 from thimble.agent.turns import question as asked_last
 from thimble.agent.view import View
 from thimble.commands.why import why
-from thimble.corpus.fact_match import missing, quotes
-from thimble.corpus.words import content_words, stems
+from thimble.corpus.fact_match import missing_words, quotes_fact
+from thimble.corpus.words import content_words, stem_words
 from thimble.session.session import Session
 
 FACT_SENTENCE = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
@@ -49,7 +49,7 @@ class Probe:
     side_calls: Sequence[SideCalled] = ()
 
 
-def questions(session: Session, question: str) -> list[tuple[str, Planted | None]]:
+def choose_questions(session: Session, question: str) -> list[tuple[str, Planted | None]]:
     """The questions to ask, each with its fact. Without a QUESTION, one for each of the newest planted facts.
 
     A QUESTION is about the fact that shares the most words with it; of several, the newest.
@@ -60,7 +60,7 @@ def questions(session: Session, question: str) -> list[tuple[str, Planted | None
     if question:
 
         def shared(one: Planted) -> int:
-            return len(stems(" ".join(content_words(one.fact))) & stems(question))
+            return len(stem_words(" ".join(content_words(one.fact))) & stem_words(question))
 
         return [(question, max(reversed(session.planted), key=shared, default=None))]
     if not session.planted:
@@ -76,7 +76,7 @@ def question_for(planted: Planted) -> str:
     For a fact that is not a sentence such as `The door code is 7431.`, it asks for the file.
     """
     said = FACT_SENTENCE.match(planted.fact)
-    if not said or not missing("", planted.fact, asked := f"What {said['is']} {_within(said['subject'])}?"):
+    if not said or not missing_words("", planted.fact, asked := f"What {said['is']} {_within(said['subject'])}?"):
         return f"Show me {planted.path}, word for word."
     return asked
 
@@ -94,10 +94,10 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
         BudgetError: the budget cannot hold the question.
         ModelError: the server cannot be used.
     """
-    return session.aside(("probe", question), Probe, lambda: asked(session.fork(), question, planted)[0])
+    return session.aside(("probe", question), Probe, lambda: probe_fork(session.fork(), question, planted)[0])
 
 
-def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[Probe, View]:
+def probe_fork(fork: Agent, question: str, planted: Planted | None = None) -> tuple[Probe, View]:
     """Ask the question in this copy of a session; return the probe and its view."""
     fork.enter(Asked(Message(next(fork.state.new_ids()), "user", question)))
     view = prepare(fork, fork.next_call())
@@ -108,9 +108,9 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
         question=question,
         answer=answer,
         planted=planted,
-        missing=missing(answer, planted.fact, question) if planted else None,
-        stands=planted is not None and stands(view, planted),
-        where=where(view, planted) if planted else "",
+        missing=missing_words(answer, planted.fact, question) if planted else None,
+        stands=planted is not None and is_in_view(view, planted),
+        where=describe_place(view, planted) if planted else "",
         tokens=fork.budget(()).size(view.messages) if reported is None else reported,
         exact=fork.backend.counter.exact or reported is not None,
         usage=usage,
@@ -120,7 +120,7 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
     return found, view
 
 
-def stands(view: View, planted: Planted) -> bool:
+def is_in_view(view: View, planted: Planted) -> bool:
     """Whether a view holds the words of the fact, exactly as planted, outside the question itself."""
     return _holding(view, planted) is not None
 
@@ -129,10 +129,10 @@ def _holding(view: View, planted: Planted) -> int | None:
     """The index of the first message of a view that holds the fact, without the question; or None."""
     asked = asked_last(view.history)
     told = (at for at, message in enumerate(view.messages) if asked is None or message.id != asked.id)
-    return next((at for at in told if quotes(view.messages[at].content, planted.fact)), None)
+    return next((at for at in told if quotes_fact(view.messages[at].content, planted.fact)), None)
 
 
-def where(view: View, planted: Planted) -> str:
+def describe_place(view: View, planted: Planted) -> str:
     """A sentence that says where in a view the fact is, or why it is not there."""
     place = next(at for at, message in enumerate(view.history) if message.id == planted.holder.id)
     fate = view.fates[place]

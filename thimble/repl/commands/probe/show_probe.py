@@ -9,11 +9,11 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from thimble.repl.commands.command import command
-from thimble.repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
+from thimble.repl.commands.probe.probe import MOST_FACTS, Probe, choose_questions, probe
 from thimble.repl.commands.probe.survival import show_survival
 from thimble.repl.screen import trace
-from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.theme import is_drawn, moving
+from thimble.repl.screen.sanitise import one_line
+from thimble.repl.screen.theme import is_drawn, show_progress
 from thimble.session import figures
 from thimble.session.session import Session
 
@@ -31,9 +31,9 @@ def show_probe(session: Session, question: str, console: Console) -> None:
     the session under each strategy that does not ask a model: a cell for each call shows whether the words of the fact
     are in the prompt. Ctrl-C keeps the finished rows.
     """
-    asked = questions(session, question)
+    asked = choose_questions(session, question)
     for text, planted in asked:
-        with moving(console, "asking outside the session"):
+        with show_progress(console, "asking outside the session"):
             found = probe(session, text, planted)
         for said in outcome(found, console.width * ANSWER_LINES):
             console.print(_laid_out(*said, drawn=is_drawn(console)))
@@ -50,21 +50,22 @@ def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
     """
     for call in found.side_calls:
         yield "asked first", trace.side_line(call).strip(), "act"
-    yield "question", line(found.question), "bold"
-    yield "answer", trace.cut(line(found.answer), longest) or "(empty)", ""
+    yield "question", one_line(found.question), "bold"
+    yield "answer", trace.cut_line(one_line(found.answer), longest) or "(empty)", ""
     if found.planted:
         yield _verdict(found)
         unsaid = " The model could have read it." if found.stands and found.missing else ""
-        yield "where", f"{line(found.where)}{unsaid}", "" if found.stands else "warn"
-    prompt = figures.tokens(found.tokens, found.exact)
-    spent = f"{prompt} tokens in, {figures.tokens(found.usage.output_tokens)} out, {figures.duration(found.seconds)}"
+        yield "where", f"{one_line(found.where)}{unsaid}", "" if found.stands else "warn"
+    prompt = figures.format_tokens(found.tokens, found.exact)
+    output, seconds = figures.format_tokens(found.usage.output_tokens), figures.format_duration(found.seconds)
+    spent = f"{prompt} tokens in, {output} out, {seconds}"
     yield "cost", f"{spent}; none of it enters the session", "quiet"
 
 
 def _verdict(found: Probe) -> tuple[Kind, str, str]:
     if found.missing is None:
         return "no verdict", "the question itself states the whole fact", "warn"
-    lost = ", ".join(map(line, found.missing[:MOST_MISSING]))
+    lost = ", ".join(map(one_line, found.missing[:MOST_MISSING]))
     more = f" and {len(found.missing) - MOST_MISSING} more" if len(found.missing) > MOST_MISSING else ""
     return ("miss", f"not stated: {lost}{more}", "over") if lost else ("hit", "it states every word and figure", "mark")
 

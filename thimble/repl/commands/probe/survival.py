@@ -14,10 +14,10 @@ from rich.text import Text
 from thimble.agent.events import Planted
 from thimble.agent.fates import Fate
 from thimble.agent.view import View
-from thimble.commands.replay import calls, replay_agent
-from thimble.corpus.fact_match import quotes
+from thimble.commands.replay import call_lengths, replay_agent
+from thimble.corpus.fact_match import quotes_fact
 from thimble.repl.commands.compare.each import under_each
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.session.session import Session
@@ -81,13 +81,13 @@ def show_survival(session: Session, planted: Sequence[Planted], console: Console
 def table(session: Session, specs: Sequence[str], found: Sequence[Survival], console: Console) -> None:
     """Print a row for each strategy and fact: a cell for each call since it was planted, and the same in words."""
     drawn, several = is_drawn(console), len({one.planted.path for one in found}) > 1
-    names = [f"{line(one.strategy)}{in_use(console, one.strategy == session.spec)}" for one in found]
+    names = [f"{one_line(one.strategy)}{in_use(console, one.strategy == session.spec)}" for one in found]
     columns = max(10, min(40, console.width - max(map(cell_len, names), default=0) - 44))
     rows: list[list[str | Text]] = []
     for one, name in zip(found, names, strict=True):
         bar = Text.assemble(*(MARK_CELLS[mark][:2] for mark in cells(one.marks, columns)))
         rows.append([name, *[one.planted.path] * several, *[bar] * drawn, description(one)])
-    left_out = "" if session.spec in specs else f"; {line(session.spec)} asks a model and is left out"
+    left_out = "" if session.spec in specs else f"; {one_line(session.spec)} asks a model and is left out"
     title = f"How long it survives, replayed under {len(specs)} strategies that do not ask a model{left_out}"
     Table(title, ["strategy", *["fact"] * several, *[">calls since then"] * drawn, "survives in"], rows).show(console)
     if drawn:
@@ -112,8 +112,8 @@ def survive(session: Session, spec: str, planted: Sequence[Planted]) -> list[Sur
     The session does not change.
     """
     fork = session.fork(spec)
-    found, known = [Survival(spec, one) for one in planted], cache(quotes)
-    for until, call in zip(calls(fork.history), replay_agent(fork), strict=True):
+    found, known = [Survival(spec, one) for one in planted], cache(quotes_fact)
+    for until, call in zip(call_lengths(fork.history), replay_agent(fork), strict=True):
         for one in found:
             if until > fork.history.index(one.planted.messages[-1]):
                 one.take(call.view, known)
