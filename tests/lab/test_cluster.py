@@ -54,10 +54,10 @@ import sys
 from functools import partial
 from pathlib import Path
 from tests.lab.test_cluster import endless
-from thimble.lab.cluster import clustered
+from thimble.lab.cluster import run_cluster_jobs
 from thimble.lab.exit_code import exit_code
 do = partial(endless, Path(sys.argv[1]))
-sys.exit(exit_code("it", lambda: print(*clustered(do, iter(range(9)), 2, "{LOCAL_CLUSTER}"))))
+sys.exit(exit_code("it", lambda: print(*run_cluster_jobs(do, iter(range(9)), 2, "{LOCAL_CLUSTER}"))))
 """
 
 

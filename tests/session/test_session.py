@@ -357,8 +357,8 @@ def test_nothing_heavy_is_loaded_before_the_first_question() -> None:
     code = (
         "import sys\n"
         "from thimble.session.session import Session\n"
-        "from thimble.session.settings import resolve\n"
-        f"session = Session(resolve({{'base_url': {NOWHERE!r}}}))\n"
+        "from thimble.session.settings import resolve_settings\n"
+        f"session = Session(resolve_settings({{'base_url': {NOWHERE!r}}}))\n"
         "assert not session.backends.look_for_server()\n"
         "heavy = {'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio', 'numpy', 'tokenizers'}\n"
         "print(*heavy & set(sys.modules))\n"

@@ -98,12 +98,12 @@ def test_code_that_sleeps_or_catches_all_is_stopped_with_its_line(tmp_path: Path
 
 def test_code_that_catches_the_alarm_ends_the_program() -> None:
     code = """if True:
-        from thimble.strategies.own_code import in_time, limited
+        from thimble.strategies.own_code import in_time, limit_seconds
         def catches():
             while True:
                 try: print("once", flush=True); exec("while True: pass")
                 except: pass
-        with limited(0.1): in_time(catches)
+        with limit_seconds(0.1): in_time(catches)
     """
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (run.returncode, len(run.stderr.splitlines())) == (2, 2)

@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "reads the seed": ("text = open(f'/proc/{__import__(\"os\").getppid()}/cmdline').read()", "open is not allowed"),
     "reads the articles": (
-        PREPARE + "import thimble.corpus.library as library; return library.load()",
+        PREPARE + "import thimble.corpus.library as library; return library.load_library()",
         "open is not allowed",
     ),
     "gives a file another name": (

@@ -10,12 +10,12 @@ from tests.support.paths import ROOT
 PRINTS = r"""
 import sys
 from thimble.repl.screen.redirect_output import RedirectedOutput
-from thimble.repl.screen.streams import tell
+from thimble.repl.screen.streams import write_error_line
 evil = "\x1b]0;t\x07\x1b[31m\u202e"
 redirected = RedirectedOutput()
 for number in range(2):
     with redirected:
-        tell("thimble itself")
+        write_error_line("thimble itself")
         print(evil + "print")
         print(evil + "error", file=sys.stderr)
         with redirected.lifted():
