@@ -118,7 +118,8 @@ def test_every_view_of_a_session_is_taken(history: list[Message], every: list[Br
         sent = list(map(chat.write_message, before.messages))
         assert refusal(sent, may_wait=bool(pending_turn(so_far))) == ""
         assert is_faithful(before.messages, so_far) == []
-        assert pending_turn(before.messages) == pending_turn(so_far)
+        waiting = [message.id for message in pending_turn(before.messages)]  # `fit` may have cut their results
+        assert waiting == [message.id for message in pending_turn(so_far)]
 
 
 @given(broken_histories(), st.lists(changes(), max_size=3))

@@ -81,8 +81,8 @@ def test_the_forecast_says_what_tidy_would_save() -> None:
     paper = Paper(100, drawn=False)
     run_command(session, "/context next", paper.console)
     run_command(session, "/strategy none", paper.console)
-    assert f"tidy+observation-masking would save {saves:,} tokens of it" in paper.text
-    assert f"tidy+none would save {saves:,} tokens of it" in paper.text
+    assert f"tidy+observation-masking would save {saves:,} of these tokens" in paper.text
+    assert f"tidy+none would save {saves:,} of these tokens" in paper.text
     before = forecast(session).tokens
     session.use_strategy("tidy+none")
     after = forecast(session)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from thimble.agent.messages import YOU, Message, pending_turn
+from thimble.agent.messages import YOU, Message, blocks, pending_turn
 from thimble.agent.repair import Repaired, repair
 from thimble.agent.turns import pinned
 
@@ -54,7 +54,18 @@ def keep_laws(
         ids = {message.id for message in waiting}
         messages = [*(message for message in messages if message.id not in ids), *waiting]
     repaired = repair(messages, waits=bool(waiting), sound=sound)
+    known = [at for message in repaired.messages if (at := places.get(message.id)) is not None]
+    if repaired.notes and known != sorted({*known}):  # results were moved to calls of other turns
+        notes.append("sent the turns as the history has them: their calls and results were mixed up")
+        return Repaired(_turns_of({*known}, history), [*notes, *repaired.notes])
     return Repaired(repaired.messages, [*notes, *repaired.notes])
+
+
+def _turns_of(places: Collection[int], history: Sequence[Message]) -> list[Message]:
+    """The system message and the whole blocks of the history that have a message at one of these places."""
+    system = [message for message in history[:1] if message.role == "system"]
+    found = [block for block in blocks(history) if any(at in places for at in block)]
+    return [*system, *(history[at] for block in found for at in block)]
 
 
 def _with_roles(
