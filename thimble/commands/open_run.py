@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from thimble.agent.budget import Budget, Counter
 from thimble.agent.events import Answered, Asked, Entry, Prepared, PutIn, Replied, ToolCalled, ToolReturned
-from thimble.agent.messages import Message
+from thimble.agent.messages import Message, without_thinking
 from thimble.agent.protocols import ModelId, Usage
+from thimble.agent.view import View
 from thimble.commands.as_recorded import as_recorded
 from thimble.commands.replay import AS_RECORDED
 from thimble.commands.trajectories import Sent, Trajectory
@@ -58,7 +60,8 @@ def open_run(run: Trajectory, settings: Settings) -> Session:
 def _fill(session: Session, run: Trajectory) -> None:
     """Enter the run's events into a session, and add notices about it."""
     agent, journal, now = session.agent, session.journal, 0.0
-    run = _with_system(run, journal.run)
+    thought = sum(bool(message.thinking) for message in run.messages)
+    run = _with_system(_without_thinking(run), journal.run)
     agent.state.system = run.messages[0].content
     clock, journal.clock = journal.clock, lambda: now
     edited = list[str]()
@@ -70,7 +73,8 @@ def _fill(session: Session, run: Trajectory) -> None:
     journal.clock = clock
     session.use_recorded_tools()
     told = f"A run of {journal.run}: {count_noun(len(run.calls), 'call')}, {count_noun(len(run.messages), 'message')}."
-    session.notices += [told, *run.remarks, *_told(edited)]
+    unsaid = f"The thinking of {count_noun(thought, 'message')} is left out: no prompt has it after its question."
+    session.notices += [told, *run.remarks, *[unsaid] * bool(thought), *_told(edited)]
 
 
 def _told(edited: Sequence[str]) -> list[str]:
@@ -79,6 +83,13 @@ def _told(edited: Sequence[str]) -> list[str]:
         return []
     places = ", ".join(edited[:MOST_PLACES]) + (", …" if len(edited) > MOST_PLACES else "")
     return [f"Earlier messages were changed before {places}: /context {edited[0]} shows it."]
+
+
+def _without_thinking(run: Trajectory) -> Trajectory:
+    """The run without its thinking, which a session forgets with each new question."""
+    there = {message.id: without_thinking(message) for message in run.messages}
+    sent = [replace(one, base=[_same(without_thinking(each), there) for each in one.base]) for one in run.sent]
+    return replace(run, messages=[*there.values()], sent=sent)
 
 
 def _with_system(run: Trajectory, form: str) -> Trajectory:
@@ -95,7 +106,7 @@ def _with_system(run: Trajectory, form: str) -> Trajectory:
     messages = [system, *map(renumbered, run.messages)]
     there = {message.id: message for message in messages}
     sent = [
-        Sent(one.since + 1, [system, *(_same(renumbered(each), there) for each in one.base)])
+        Sent(one.since + 1, [system, *(_same(renumbered(each), there) for each in one.base)], one.asked)
         for one in run.sent or [Sent()]
     ]
     logged = {ids[id_]: call for id_, call in run.logged.items()}
@@ -126,6 +137,7 @@ def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
             turn, (view, asked_of), call_of = turn + 1, next(views), run.logged.get(message.id, UNKNOWN)
             now, usage = call_of.began or now, call_of.reported
             model = ModelId(run.form, call_of.model)
+            view = _with_unseen(view, (usage.prompt or 0) - view.tokens)
             yield from ((now, one) for one in asked_of if not one.error)
             yield now, Prepared(turn, AS_RECORDED, model, view, counter.exact, run.tools, before)
             reported = Usage(usage.prompt, usage.cache_read, usage.output)
@@ -134,6 +146,16 @@ def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
             rest = (one for one in run.messages[at + 1 :] if one.id not in run.put_in)
             if not message.calls and getattr(next(rest, None), "id", "") in {"", *asked}:
                 yield now, Answered(message.content, "answered")
+
+
+def _with_unseen(view: View, tokens: int) -> View:
+    """The view with the tokens that its provider counted and the file does not show, as of no message."""
+    if tokens <= 0:
+        return view
+    sizes: dict[str, Any] = {"tokens": view.tokens, "history_tokens": view.history_tokens, "overhead": view.overhead}
+    sizes |= {"without": view.without} | ({"cached": view.cached} if view.cached else {"prefill": view.prefill})
+    sizes |= {"whole_cached": view.whole_cached} if view.whole_cached else {}
+    return replace(view, **{name: size + tokens for name, size in sizes.items()})
 
 
 def _questions(run: Trajectory) -> set[str]:

@@ -13,6 +13,7 @@ from thimble.agent.fates import Fate
 from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.view import View
+from thimble.commands.replay import AS_RECORDED
 from thimble.commands.why import by_hand
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.trace import speaker_name
@@ -73,6 +74,8 @@ class Xray:
     @property
     def overhead(self) -> str:
         """The name of the tokens outside all messages."""
+        if self.strategy == AS_RECORDED:
+            return "not in the file"
         return "tool schemas" if self.tools else "template"
 
     def tokens(self, count: int) -> str:
