@@ -216,7 +216,7 @@ PICTURES = [
             ("What are KV caches?\r", ["· 2 exchanges"]),
             ("/retry truncate\r", ["Branch 3 asks again", "Branch 2 keeps", "turns ", "· truncate ·", "· 2 exchanges"]),
             ("/tree 1\r", ["On branch 1", "· observation-masking ·"]),
-            ("/tree\r", ["The branches, each with cost", "next ▓"]),
+            ("/tree\r", ["The branches, each with its own cost", "next ▓"]),
         ],
         since="› /tree",
         columns=100,
