@@ -40,8 +40,10 @@ def keep_laws(
     notes: list[str] = []
     places = {message.id: at for at, message in enumerate(history)}
     messages = _in_order(_with_roles(view, history, places, notes), places, notes)
-    shown = {message.id: message for message in messages}
-    for message in [*pinned(history), *(one for one in kept if one.ref == YOU or one.id not in shown)]:
+    pins = pinned(history)
+    needed = {message.id for message in (*pins, *kept)}
+    shown = {message.id: message for message in messages if message.id in needed}
+    for message in [*pins, *(one for one in kept if one.ref == YOU or one.id not in shown)]:
         if message.id not in shown or not shown[message.id].same(message):
             messages = _with(messages, message, places, [] if message in kept else notes)
             shown[message.id] = message
@@ -54,17 +56,16 @@ def keep_laws(
         ids = {message.id for message in waiting}
         messages = [*(message for message in messages if message.id not in ids), *waiting]
     repaired = repair(messages, waits=bool(waiting), sound=sound)
-    known = [at for message in repaired.messages if (at := places.get(message.id)) is not None]
-    if repaired.notes and known != sorted({*known}):  # results were moved to calls of other turns
+    if repaired.notes and not _is_in_order(repaired.messages, places):  # results were moved to calls of other turns
         notes.append("sent the turns as the history has them: their calls and results were mixed up")
-        return Repaired(_turns_of({*known}, history), [*notes, *repaired.notes])
+        repaired.messages = _turns_of({message.id for message in repaired.messages}, history)
     return Repaired(repaired.messages, [*notes, *repaired.notes])
 
 
-def _turns_of(places: Collection[int], history: Sequence[Message]) -> list[Message]:
-    """The system message and the whole blocks of the history that have a message at one of these places."""
+def _turns_of(ids: Collection[str], history: Sequence[Message]) -> list[Message]:
+    """The system message and the whole blocks of the history that have a message with one of these ids."""
     system = [message for message in history[:1] if message.role == "system"]
-    found = [block for block in blocks(history) if any(at in places for at in block)]
+    found = [block for block in blocks(history) if any(history[at].id in ids for at in block)]
     return [*system, *(history[at] for block in found for at in block)]
 
 
@@ -79,10 +80,15 @@ def _with_roles(
     return [replace(one, role=roles.get(one.id, one.role)) if one.role == "system" else one for one in view]
 
 
+def _is_in_order(view: Sequence[Message], places: Mapping[str, int]) -> bool:
+    """Whether the messages of the history are in its order, each once."""
+    known = [at for message in view if (at := places.get(message.id)) is not None]
+    return known == sorted({*known})
+
+
 def _in_order(view: list[Message], places: Mapping[str, int], notes: list[str]) -> list[Message]:
     """The messages in the order of the history, each once; an inserted message stays after the one before it."""
-    known = [at for message in view if (at := places.get(message.id)) is not None]
-    if known == sorted({*known}):
+    if _is_in_order(view, places):
         return view
     notes.append("put messages back into the order of the history, each once")
     latest, keyed = -1, []
