@@ -10,7 +10,7 @@ from thimble.agent.events import SideCalled
 from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import ModelId, Usage
 from thimble.agent.view import View, measure
-from thimble.commands.trajectories import Sent, Trajectory
+from thimble.commands.trajectories import PromptStart, Trajectory
 
 
 def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[tuple[View, Sequence[SideCalled]]]:
@@ -22,7 +22,7 @@ def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[tup
     prefixes = PrefixCache(slot=False)
     held = partial(prefixes.kept, model, run.tools, budget.counter)
     before: View | None = None
-    last, known = Sent(), {message.id for message in run.messages}
+    last, known = PromptStart(), {message.id for message in run.messages}
     for at, sent, messages in run.prompts():
         written = [message for message in sent.base if message.id not in known and message.role != "tool"]
         known.update(message.id for message in written)

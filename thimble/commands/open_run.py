@@ -16,17 +16,15 @@ from thimble.agent.protocols import ModelId, Usage
 from thimble.agent.view import View
 from thimble.commands.as_recorded import as_recorded
 from thimble.commands.replay import AS_RECORDED
-from thimble.commands.trajectories import Sent, Trajectory
-from thimble.logs.log import LoggedCall
+from thimble.commands.trajectories import PromptStart, Trajectory
 from thimble.session.journal.folder import ID_LETTERS, SUFFIX
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.tools.wording import count_noun
+from thimble.tools.wording import count_noun, join_names
 
 ANOTHER_AGENT = "another agent"
 NO_SYSTEM = "The system prompt of this run of {} is not in its file. Each tool returns what the run recorded for it."
-UNKNOWN = LoggedCall(0)
 MOST_PLACES = 6
 """The most places that a notice names."""
 
@@ -79,10 +77,8 @@ def _fill(session: Session, run: Trajectory) -> None:
 
 def _told(edited: Sequence[str]) -> list[str]:
     """A notice that names the calls, as EXCHANGE.TURN, before which the agent changed earlier messages."""
-    if not edited:
-        return []
-    places = ", ".join(edited[:MOST_PLACES]) + (", …" if len(edited) > MOST_PLACES else "")
-    return [f"Earlier messages were changed before {places}: /context {edited[0]} shows it."]
+    places = join_names(edited, MOST_PLACES)
+    return [f"Earlier messages were changed before {places}: /context {edited[0]} shows it."] if edited else []
 
 
 def _without_thinking(run: Trajectory) -> Trajectory:
@@ -106,8 +102,8 @@ def _with_system(run: Trajectory, form: str) -> Trajectory:
     messages = [system, *map(renumbered, run.messages)]
     there = {message.id: message for message in messages}
     sent = [
-        Sent(one.since + 1, [system, *(_same(renumbered(each), there) for each in one.base)], one.asked)
-        for one in run.sent or [Sent()]
+        PromptStart(one.since + 1, [system, *(_same(renumbered(each), there) for each in one.base)], one.asked)
+        for one in run.sent or [PromptStart()]
     ]
     logged = {ids[id_]: call for id_, call in run.logged.items()}
     put_in = {ids[id_] for id_ in run.put_in}
@@ -134,7 +130,7 @@ def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
             turn = 0 if message.id in asked else turn
             yield now, Asked(message) if message.id in asked else PutIn((message,))
         else:
-            turn, (view, asked_of), call_of = turn + 1, next(views), run.logged.get(message.id, UNKNOWN)
+            turn, (view, asked_of), call_of = turn + 1, next(views), run.call(at)
             now, usage = call_of.began or now, call_of.reported
             model = ModelId(run.form, call_of.model)
             view = _with_unseen(view, (usage.prompt or 0) - view.tokens)
@@ -175,6 +171,6 @@ def _questions(run: Trajectory) -> set[str]:
 def _largest_prompt(run: Trajectory, counter: Counter) -> int:
     """Tokens of the run's largest prompt, used as its budget, which no file records."""
     sums = [0, *accumulate(map(counter.count, run.messages))]
-    prompts = (sum(map(counter.count, one.base)) + sums[at] - sums[one.since] for at, one, _ in run.prompts())
+    prompts = (sum(map(counter.count, one.base)) + sums[at] - sums[one.since] for at, one in run.starts())
     reported = (call.reported.prompt or 0 for call in run.logged.values())
     return max(counter.overhead(run.tools) + max(prompts, default=0), *reported, 0)

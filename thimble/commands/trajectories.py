@@ -16,7 +16,7 @@ from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
 from thimble.commands.faults import Needs, needs_of
 from thimble.logs.forms import form_of, read_logs
-from thimble.logs.log import Log, LoggedCall
+from thimble.logs.log import UNKNOWN, Log, LoggedCall
 from thimble.models.chat import read_conversation, read_messages, write_message
 from thimble.session.bounded import MOST_RUNS_BYTES
 from thimble.session.file_text import file_text
@@ -31,7 +31,7 @@ MOST_LOST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class PromptStart:
     """The start of a recorded agent's prompts: from the message `since` on, `base` and the messages since.
 
     `asked`: the file has the call that wrote the summary in `base`.
@@ -55,7 +55,7 @@ class Trajectory:
     messages: Sequence[Message]
     tools: Sequence[Schema] = ()
     repaired: Repaired = field(default_factory=lambda: Repaired([]))
-    sent: Sequence[Sent] = ()
+    sent: Sequence[PromptStart] = ()
     logged: Mapping[str, LoggedCall] = field(default_factory=dict)
     form: str = ""
     put_in: Collection[str] = ()
@@ -66,11 +66,19 @@ class Trajectory:
         """The number of messages before each of its model calls."""
         return [at for at, message in enumerate(self.messages) if message.role == "assistant"]
 
-    def prompts(self) -> Iterator[tuple[int, Sent, list[Message]]]:
-        """The place of each call, the start of its prompt, and the whole prompt, as far as the file has it."""
+    def starts(self) -> Iterator[tuple[int, PromptStart]]:
+        """The place of each call, and the start of its prompt."""
         for at in self.calls:
-            sent = next((one for one in reversed(self.sent) if one.since <= at), Sent())
+            yield at, next((one for one in reversed(self.sent) if one.since <= at), PromptStart())
+
+    def prompts(self) -> Iterator[tuple[int, PromptStart, list[Message]]]:
+        """The place of each call, the start of its prompt, and the whole prompt, as far as the file has it."""
+        for at, sent in self.starts():
             yield at, sent, [*sent.base, *self.messages[sent.since : at]]
+
+    def call(self, at: int) -> LoggedCall:
+        """The file's record of the call whose reply is message `at`; one with nothing recorded if there is none."""
+        return self.logged.get(self.messages[at].id, UNKNOWN)
 
     @property
     def turns(self) -> int:
@@ -173,7 +181,7 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
     there = {message.id: message for message in run.messages}
     ids = {place: f"m{number}" for number, place in enumerate(places, 1)}
     messages = {place: there[id_] for place, id_ in ids.items() if id_ in there}
-    replies, sent = {call.at for call in log.calls}, [Sent()]
+    replies, sent = {call.at for call in log.calls}, [PromptStart()]
     for context, before in zip(log.contexts[1:], log.contexts, strict=False):
         prompt = [*before.base, *range(before.since, context.since)]
         gone = [messages[place] for place in prompt if place in messages and place not in context.base]
@@ -182,7 +190,7 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
                 messages[place], gone = _written(log, place, gone)
         since = sum(place in messages for place in places if place < context.since)
         base = [messages[place] for place in context.base if place in messages]
-        sent.append(Sent(since, base, not replies.isdisjoint(log.summaries.intersection(context.base))))
+        sent.append(PromptStart(since, base, not replies.isdisjoint(log.summaries.intersection(context.base))))
     return replace(
         run,
         sent=sent,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from thimble.corpus.markdown import shorten
 
@@ -14,6 +14,11 @@ PAGE_CHARACTERS = 7_000
 def count_noun(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: `1 word`, `1,204 words`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def join_names(names: Sequence[str], most: int) -> str:
+    """The first names, at most so many: `a, b, …`."""
+    return ", ".join([*names[:most], *["…"] * (len(names) > most)])
 
 
 def quote(text: str) -> str:

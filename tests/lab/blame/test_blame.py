@@ -13,7 +13,7 @@ from tests.support.histories import sound_histories
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.messages import Message, ToolCall
 from thimble.commands.replay import AS_RECORDED
-from thimble.commands.trajectories import Sent, Trajectory
+from thimble.commands.trajectories import PromptStart, Trajectory
 from thimble.lab.__main__ import main
 from thimble.lab.blame.command import Blame, pieces
 from thimble.lab.replay.command import ReplayCase
@@ -50,11 +50,11 @@ def session() -> Trajectory:
     made += [Message(f"end{at}", "assistant", "Prices.") for at in range(3)]
     summary, cleared = Message("s1", "user", "A file was read."), Message("s2", "tool", "[cleared]", call_id="c2")
     sent = [
-        Sent(0, ()),
-        Sent(6, [made[0], summary]),
-        Sent(10, [made[0], summary, made[6], cleared, *made[8:10]]),
-        Sent(11, [made[0], made[6], cleared]),
-        Sent(12, [made[0]]),
+        PromptStart(0, ()),
+        PromptStart(6, [made[0], summary]),
+        PromptStart(10, [made[0], summary, made[6], cleared, *made[8:10]]),
+        PromptStart(11, [made[0], made[6], cleared]),
+        PromptStart(12, [made[0]]),
     ]
     calls = {"a0": LoggedCall(0, Reported(90, 0)), "a1": LoggedCall(0, Reported(100, 9))}
     return Trajectory("run", made, [SCHEMA], sent=sent, logged=calls)

@@ -14,7 +14,7 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import UNKNOWN_MODEL
 from thimble.commands.as_recorded import as_recorded
 from thimble.commands.replay import AS_RECORDED
-from thimble.commands.trajectories import Sent, Trajectory, read_trajectories
+from thimble.commands.trajectories import PromptStart, Trajectory, read_trajectories
 from thimble.lab.replay.calibration import measure_calibration
 from thimble.lab.replay.command import main
 from thimble.lab.replay.recorded_replay import counter_of
@@ -85,7 +85,7 @@ def logged(*contexts: list[tuple[int, int | None, int | None]]) -> tuple[Traject
     rows = [row for context in contexts for row in context]
     messages = [Message(f"m{at}", "assistant", "Yes.") for at in range(len(rows))]
     reported = {f"m{at}": Reported(prompt - (read or 0), read) for at, (_, read, prompt) in enumerate(rows) if prompt}
-    sent = [Sent(sum(map(len, contexts[:at])), ()) for at in range(len(contexts))]
+    sent = [PromptStart(sum(map(len, contexts[:at])), ()) for at in range(len(contexts))]
     calls = {id_: LoggedCall(0, own) for id_, own in reported.items()}
     return Trajectory("run", messages, sent=sent, logged=calls), [(ours, ours) for ours, *_ in rows]
 
@@ -128,7 +128,7 @@ def test_the_call_of_a_summary_costs_where_the_file_has_it(recorded: bool) -> No
         Trajectory("run", [Message(f"m{at}", role, "word " * 30) for at, role in enumerate(["user", "assistant"] * 3)])
     ]
     summary = Message("s9", "user", "words")
-    run = replace(run, sent=[Sent(0, ()), Sent(4, [summary], asked=recorded)])
+    run = replace(run, sent=[PromptStart(0, ()), PromptStart(4, [summary], asked=recorded)])
     budget = Budget(10**9, COUNTER, COUNTER.overhead(()))
     views, asked = zip(*as_recorded(run, budget, UNKNOWN_MODEL), strict=True)
     assert [len(calls) for calls in asked] == [0, 0, 1]

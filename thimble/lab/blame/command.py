@@ -19,7 +19,6 @@ from thimble.lab.findings import ResultTable
 from thimble.lab.replay.calibration import measure_calibration
 from thimble.lab.replay.command import ReplayCase, replay_cases
 from thimble.lab.replay.recorded_replay import counter_of
-from thimble.logs.log import LoggedCall
 from thimble.session.figures import format_share, format_short
 
 CACHED_PRICE = "0.1"
@@ -100,7 +99,7 @@ def pieces(run: Trajectory, counter: Counter) -> Iterator[Piece]:
     for at, _, messages in run.prompts():
         kept = common_prefix(before, messages)
         new = {message.id: message for message in messages[kept:]}
-        usage = run.logged.get(run.messages[at].id, LoggedCall(at)).reported
+        usage = run.call(at).reported
         if kept < len(before):
             again = new.keys() & held.keys()
             written = {message.role for id_, message in new.items() if message not in (own.get(id_), held.get(id_))}

@@ -7,7 +7,6 @@ from statistics import fmean
 from typing import Any
 
 from thimble.commands.trajectories import Trajectory
-from thimble.logs.log import LoggedCall
 
 CLOSE = 0.02
 """A prediction is close to the reported tokens if they differ by at most this share of the prompt."""
@@ -23,7 +22,7 @@ def measure_calibration(run: Trajectory, predicted: Sequence[tuple[int, int]]) -
     """
     contexts: dict[int, list[tuple[int, int, int, int | None]]] = {}
     for at, sizes in zip(run.calls, predicted, strict=True):
-        own = run.logged.get(run.messages[at].id, LoggedCall(at)).reported
+        own = run.call(at).reported
         if own.prompt:
             context = sum(one.since <= at for one in run.sent)
             contexts.setdefault(context, []).append((*sizes, own.prompt, own.cache_read))

@@ -11,7 +11,7 @@ from statistics import quantiles
 from thimble.commands.replay import AS_RECORDED
 from thimble.lab.experiment import RAW_AGENT, Row, Rows, group_rows
 from thimble.lab.findings import ResultTable
-from thimble.tools.wording import count_noun
+from thimble.tools.wording import count_noun, join_names
 
 CLASSES = {"<20": 19, "20–40": 39, "40–80": 80, ">80": inf}
 """Classes of runs, by the maximum turns (assistant messages) of each."""
@@ -24,6 +24,8 @@ AMOUNT_COLUMNS = {
     "edits": "edits",
     "side calls": "side_calls",
 }
+MOST_NAMED = 5
+"""The most refused runs that are named."""
 NEAR = 0.9
 """The share of calls that must be close for the estimates to be reliable."""
 FAULT_COLUMNS = ("lost", "repeats")
@@ -183,7 +185,7 @@ def describe_runs(rows: Rows) -> str:
         changed = f"{count_noun(repairs, 'repair')} changed {count_noun(mended, 'character')}"
         told += f" {changed}, and left out {lost:,} of them."
     if refused := [row for row in every if row["run"] not in names]:
-        named = ", ".join([*(row["run"] for row in refused[:5]), *["…"][: len(refused) - 5]])
+        named = join_names([row["run"] for row in refused], MOST_NAMED)
         calls = count_noun(int(_total(refused, "refused")), "call")
         runs = count_noun(len(refused), "run")
         told += f" Not counted: {runs} with {calls} whose smallest view is over the budget ({named})."

@@ -10,7 +10,7 @@ from thimble.commands.trajectories import read_trajectories
 from thimble.session.journal.folder import reopen
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.tools.wording import count_noun
+from thimble.tools.wording import count_noun, join_names
 
 MOST_NAMED = 5
 """The most other sessions that the notice names."""
@@ -22,15 +22,13 @@ def open_runs(files: Sequence[str], settings: Settings, keep_secrets: bool) -> S
     Raises:
         ThimbleError: a file cannot be read, or the model cannot be used.
     """
-    first, *others = read_trajectories([Path(name).expanduser() for name in files], keep_secrets=keep_secrets)
-    for run in others:
-        if not path_of(run, settings.session_dir).exists():
+    runs = read_trajectories([Path(name).expanduser() for name in files], keep_secrets=keep_secrets)
+    paths = [path_of(run, settings.session_dir) for run in runs]
+    for run, path in zip(runs[1:], paths[1:], strict=True):
+        if not path.exists():
             open_run(run, settings).leave()
-    path = path_of(first, settings.session_dir)
-    session = Session(*reopen(settings, path)) if path.exists() else open_run(first, settings)
-    if others:
-        ids = [path_of(run, settings.session_dir).stem for run in others]
-        more = ", …" if len(ids) > MOST_NAMED else ""
-        told = f"{count_noun(len(others), 'more session')} in the files: /load {', '.join(ids[:MOST_NAMED])}{more}."
-        session.notices.append(told)
+    session = Session(*reopen(settings, paths[0])) if paths[0].exists() else open_run(runs[0], settings)
+    if others := [path.stem for path in paths[1:]]:
+        more = count_noun(len(others), "more session")
+        session.notices.append(f"{more} in the files: /load {join_names(others, MOST_NAMED)}.")
     return session

@@ -146,7 +146,9 @@ def find_session(folder: Path, wanted: str = "") -> Path:
     if len(begun) == 1:
         return by_id[begun[0]]
     if begun:
-        several = ", ".join(begun[:MOST_NAMED]) + (", …" if len(begun) > MOST_NAMED else "")
+        from thimble.tools.wording import join_names
+
+        several = join_names(begun, MOST_NAMED)
         raise UsageError(f"{len(begun)} sessions start with {wanted}", f"type more of one: {several}")
     rest = "/sessions lists them (thimble -p /sessions)"
     raise UsageError(f"there is no session {wanted[:60]!r}", did_you_mean(wanted, [*by_name, *by_id], rest))
