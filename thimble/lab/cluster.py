@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, redirect_stdout
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -45,12 +46,23 @@ def run_cluster_jobs(
             what = f"cannot connect to a Ray cluster at {address}: {in_line(str(error))}"
             raise UsageError(what, "docs/how-to/run-on-a-cluster.md says how to start one") from error
         most = processes or WAITING * int(ray.cluster_resources().get("CPU", 1))
-        task = ray.remote(scheduling_strategy="SPREAD")(lambda job: do(job))
+        there = [ray.put(do)]  # once; in a list, since Ray would read a bare one anew for each job
+        task = ray.remote(scheduling_strategy="SPREAD")(lambda there, job: _fetched(there[0])(job))
         under_way: dict[Any, Job] = {}
         try:
-            while under_way := under_way | {task.remote(job): job for job in islice(jobs, most - len(under_way))}:
+            while under_way := under_way | {
+                task.remote(there, job): job for job in islice(jobs, most - len(under_way))
+            }:
                 for done in ray.wait([*under_way])[0]:
                     yield under_way.pop(done), ray.get(done)
         except (ConnectionError, ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
             what = f"a job killed four workers, or the cluster is gone: {in_line(str(error))}"
             raise UsageError(what, "start it with fewer CPUs or more memory, and run the command again") from error
+
+
+@cache
+def _fetched(stored: Any) -> Any:
+    """In a worker: a value of the cluster's store, read once."""
+    import ray
+
+    return ray.get(stored)

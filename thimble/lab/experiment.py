@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from operator import methodcaller
 from pathlib import Path
@@ -181,22 +181,24 @@ def _measure(
     ceiling: float = getattr(options, "ceiling", math.inf)
     spent = sum(record["spent"] for record in records.values())
 
-    def affordable() -> Iterator[CaseT]:
-        for at, case in enumerate(left):
+    def affordable() -> Iterator[int]:
+        for at in range(len(left)):
             if spent >= ceiling:
                 told = f"{len(left) - at:,} cases are left: run the same command with a higher --ceiling to continue"
                 print(told, file=sys.stderr)
                 return
-            yield case
+            yield at
 
+    measure = partial(_measure_one, experiment, left)
     if options.on:
-        done = run_cluster_jobs(experiment.measure, affordable(), options.jobs, options.on)
+        done = run_cluster_jobs(measure, affordable(), options.jobs, options.on)
     else:
         processes = max(1, min(options.jobs or os.cpu_count() or 1, len(left)))
-        done = run_jobs(experiment.measure, affordable(), processes)
+        done = run_jobs(measure, affordable(), processes)
     total = sum(case.size for case in left)
     with progress(experiment.verb, len(left), total) as advance, closing(done) as results:
-        for case, rows in results:
+        for at, rows in results:
+            case = left[at]
             cost = sum(row.get("spent") or 0 for row in rows)
             key = _key(experiment, case)
             earlier = records.get(key, {"spent": 0})
@@ -205,6 +207,11 @@ def _measure(
             store.add(records[key])
             spent += cost
             advance(case.size)
+
+
+def _measure_one(experiment: Experiment[CaseT], cases: Sequence[CaseT], at: int) -> Rows:
+    """Measure one of the cases, which a worker gets once, all together: they share their recorded runs."""
+    return experiment.measure(cases[at])
 
 
 def _key(experiment: Experiment[CaseT], case: CaseT) -> str:

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import active_children, parent_process
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from thimble.agent.errors import UsageError
 from thimble.session.sigint import defer_sigint
@@ -24,18 +24,19 @@ WAITING = 2
 def run_jobs(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Generator[tuple[Job, Done], None, None]:
     """Run the jobs and yield each with its result when it is done. Jobs are taken from the iterator only as needed.
 
-    Closing the generator, an error or Ctrl-C ends the processes at once.
+    Each process gets `do` once, with everything that it holds; a job is sent each time, so it should be small. Closing
+    the generator, an error or Ctrl-C ends the processes at once.
 
     Raises:
         UsageError: a worker process was killed.
     """
-    pool = ProcessPoolExecutor(processes, initializer=_begin)
+    pool = ProcessPoolExecutor(processes, initializer=_begin, initargs=(do,))
     under_way: dict[Future[Done], Job] = {}
     try:
         while True:
             for job in islice(jobs, WAITING * processes - len(under_way)):
                 with defer_sigint():  # a new process inherits the handler until `_begin` runs
-                    under_way[pool.submit(do, job)] = job
+                    under_way[pool.submit(_run_job, job)] = job
             if not under_way:
                 break
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -49,9 +50,19 @@ def run_jobs(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> 
         pool.shutdown(cancel_futures=True)
 
 
-def _begin() -> None:
+_do: Callable[[Any], Any]
+"""What this process does with each job."""
+
+
+def _begin(do: Callable[[Any], Any]) -> None:
+    global _do
+    _do = do
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _run_job(job: Any) -> Any:
+    return _do(job)
 
 
 def _end_with_parent() -> None:
