@@ -307,12 +307,5 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
         "requests",
         lines(responses(None, ITEMS[:1], ITEMS[1:3], "r1"), responses("r1", ITEMS[3:4], ITEMS[4:], "r2")),
     ),
-    "chat": ("messages", document(CHAT)),
-    "anthropic": ("messages", document({"system": "Be brief.", "messages": ANTHROPIC})),
-    "tau": ("messages", document([{"task_id": 1, "traj": CHAT}])),
-    "mini-swe-agent": (
-        "messages",
-        document({"messages": [*CHAT[:3], {**CHAT[3], "extra": {"response": {"usage": CHAT_USAGE}}}]}),
-    ),
 }
 """Form and bytes of a session in each form."""

@@ -73,7 +73,6 @@ def test_every_form_tells_the_same_session(name: str, folder: Path) -> None:
         ("chat requests", (20, 100, None, 15)),
         ("anthropic requests", (3, 100, 5, 9)),
         ("responses", (20, 100, None, 15)),
-        ("chat", (None, None, None, None)),
     ],
 )
 def test_usage_is_counted_once_in_four_numbers(name: str, usage: tuple[int | None, ...], folder: Path) -> None:
@@ -130,7 +129,6 @@ def test_lines_of_an_unknown_type_are_counted_by_it(name: str, folder: Path) -> 
     ((kind, count),) = added.items()
     assert "rand" in kind
     assert count in (1, 2)
-    assert log.bytes_left_out[kind] >= 40
 
 
 def test_what_a_file_is_does_not_depend_on_its_name(tmp_path: Path) -> None:
@@ -154,11 +152,6 @@ def test_what_a_file_is_does_not_depend_on_its_name(tmp_path: Path) -> None:
             b"# aider chat started at 2025-01-01\n\n#### fix it\n> Tokens: 3k sent\n",
             "aider's history, which cannot be replayed",
         ),
-        (b"", "it is empty"),
-        (b"Dear diary,\n", "it is text, and starts with 'Dear diary,'"),
-        (document({**INSPECT})[:300], "truncated JSON"),
-        (document({"colour": "red", "size": 3}), "its first value has colour, size"),
-        (b"[1, 2]", "its first value is a list"),
         (document({"version": 2, "eval": {}, "samples": 7}), "looks like Inspect"),
         (document({"version": 2, "eval": {}, "samples": []}), "it has no messages"),
     ],
@@ -167,13 +160,15 @@ def test_a_refusal_says_what_it_is_and_which_forms_there_are(content: bytes, wor
     with pytest.raises(UsageError, match=words) as caught:
         logs_of(folder, content)
     assert "\n" not in caught.value.what
-    assert caught.value.fix
-    if "its first value" in words:
-        assert all(title in caught.value.fix for title, _ in FORMS.values())
+    assert "aider" in words or all(title in caught.value.fix for title, _ in FORMS.values())
+
+
+def test_a_file_of_no_known_form_is_no_log(folder: Path) -> None:
+    for content in (b"", b"Dear diary,\n", document({**INSPECT})[:300], document({"size": 3}), document(CHAT)):
+        assert logs_of(folder, content) == []
 
 
 def test_runs_and_samples_are_logs_of_their_own(folder: Path) -> None:
-    assert len(logs_of(folder, document([{"traj": CHAT}, {"traj": CHAT[:2]}]))) == 2
     sample = INSPECT["samples"][0]  # type: ignore[index]
     assert len(logs_of(folder, document({**INSPECT, "samples": [sample, {**sample, "epoch": 2}]}))) == 2
 

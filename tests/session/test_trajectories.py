@@ -104,6 +104,6 @@ def test_a_run_that_would_lose_much_of_its_text_is_refused(tmp_path: Path) -> No
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"[]" * 99)[:-9])
     (tmp_path / "latin").write_bytes('["Müller"]'.encode("latin-1"))
-    for name, what in {"cut.gz": "damaged gzip", "latin": "not UTF-8", "none": "No such file", ".": "folder"}.items():
+    for name, what in {"cut.gz": "cannot be read", "latin": "not UTF-8", "none": "No such file", ".": "folder"}.items():
         with pytest.raises(UsageError, match=what):
             read_trajectories([tmp_path / name])

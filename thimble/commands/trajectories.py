@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -15,7 +14,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
 from thimble.commands.faults import Needs, needs_of
-from thimble.logs.forms import form_of, read_logs
+from thimble.logs.forms import read_logs
 from thimble.logs.log import UNKNOWN, Log, LoggedCall
 from thimble.models.chat import read_conversation, read_messages, write_message
 from thimble.session.bounded import MOST_RUNS_BYTES
@@ -125,8 +124,8 @@ def read_trajectories(
 
 
 def _runs(path: Path, observations: str | None, keep_secrets: bool) -> Iterator[Trajectory]:
-    if _is_log(path):
-        yield from (_of_log(log, path, observations) for log in read_logs(path, keep_secrets=keep_secrets))
+    if logs := read_logs(path, keep_secrets=keep_secrets) if path.is_file() else []:
+        yield from (_of_log(log, path, observations) for log in logs)
         return
     found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
     if not found:
@@ -164,13 +163,6 @@ def _several(value: object) -> Iterable[tuple[int, object]]:
 
 def _holds_messages(value: object) -> bool:
     return isinstance(value, Mapping) and ("messages" in value or "traj" in value)
-
-
-def _is_log(path: Path) -> bool:
-    """Whether a file is another agent's log; plain lists of messages are read with the line of each error instead."""
-    with suppress(UsageError, OSError, ValueError):  # a wrong name is reported when it is read
-        return path.is_file() and form_of(path) not in ("", "chat_messages")
-    return False
 
 
 def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:

@@ -32,10 +32,10 @@ class _Session:
         kind, uuid, log = dig(line, "type"), dig(line, "uuid"), self.main
         attached = dig(line, "attachment", "type")
         if kind not in SENT.split() or not uuid or uuid in self.lines or attached == "hook_success":
-            log.leave_out("repeated line" if uuid in self.lines else attached or kind, line)
+            log.leave_out("repeated line" if uuid in self.lines else attached or kind)
             return
         if "toolUseResult" in line:
-            log.leave_out("toolUseResult", line["toolUseResult"])
+            log.leave_out("toolUseResult")
         if line.get("isSidechain"):
             log = self.side.get(line.get("parentUuid")) or Log(f"{log.name}, sub-agent {uuid[:8]}", log.form)
             self.side[uuid] = log
@@ -58,13 +58,13 @@ class _Session:
         elif cleared := line.get("microcompactMetadata"):
             log.clear(cleared.get("compactedToolIds") or ())
         else:
-            log.leave_out(f"system {line.get('subtype')}", line)
+            log.leave_out(f"system {line.get('subtype')}")
 
     def _reply(self, log: Log, line: Json, uuid: str) -> None:
         """Add a block of a reply."""
         message = line["message"]
         if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
-            log.leave_out("error shown as a reply", message)
+            log.leave_out("error shown as a reply")
             return
         key = message.get("id") or uuid
         if log_message({**line, **message}, log, key):

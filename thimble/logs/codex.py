@@ -51,7 +51,7 @@ class _Rollout:
             self.total = total
         else:
             said_twice = str(event).startswith(("user_", "agent_"))
-            self.log.leave_out("said twice" if said_twice else f"event {event}" if event else kind, line)
+            self.log.leave_out("said twice" if said_twice else f"event {event}" if event else kind)
 
     def _opened(self, meta: Json) -> None:
         self.log.name = str(meta.get("id") or self.log.name)

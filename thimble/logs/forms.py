@@ -35,7 +35,6 @@ FORMS: Mapping[str, tuple[str, str]] = {
         "requests and responses of OpenAI or Anthropic",
         "request response|request_body|messages response|input response|model input",
     ),
-    "chat_messages": ("lists of messages (OpenAI, Anthropic, tau-bench, mini-swe-agent)", "role content|traj"),
     "aider": ("aider (refused: it cannot be replayed)", "# aider chat started"),
 }
 """By module: the name of a format, and the keys of one of its objectsthat identify it; `|` separates alternatives.
@@ -45,14 +44,11 @@ The first format found in a file's first values reads it.
 KNOWN = f"known formats: {'; '.join(title for title, _ in FORMS.values())}"
 
 
-def form_of(path: Path) -> str:
-    """The module that reads a file; "" for an unknown format. Raises UsageError if the file cannot be read."""
-    with closing(read_values(path, [])) as found:
-        return _form_of([*islice(found, OPENING)])
-
-
 def _form_of(opening: Sequence[Any]) -> str:
-    """Compare the keys of the values, of items of lists, and of messages in them; of a text, its first words."""
+    """The module that reads a file with these first values; "" for an unknown format.
+
+    Compares the keys of the values, of items of lists, and of messages in them; of a text, its first words.
+    """
     found = [one for value in opening for given in as_list(value) for one in (given, *as_list(given, "messages"))]
     keys = [{*(one.split()[:9] if isinstance(one, str) else one)} for one in found if isinstance(one, Mapping | str)]
     marks = ((module, {*mark.split()}) for module, (_, marks) in FORMS.items() for mark in marks.split("|"))
@@ -60,16 +56,16 @@ def _form_of(opening: Sequence[Any]) -> str:
 
 
 def read_logs(path: Path, *, keep_secrets: bool = False) -> list[Log]:
-    """The logs in a file. Secrets in their texts are masked and counted, unless `keep_secrets`.
+    """The logs in a file; none if its format is unknown. Secrets in them are masked and counted, unless `keep_secrets`.
 
     Raises:
-        UsageError: it cannot be read, or its format is unknown; the error describes its first value.
+        UsageError: it cannot be read, or not all of it has its format.
     """
     torn: list[str] = []
     with closing(read_values(path, torn)) as found:
         opening = [*islice(found, OPENING)]
         if not (module := _form_of(opening)):
-            raise UsageError(f"{path} is not a recorded session in a known format: {_looks(opening)}", KNOWN)
+            return []
         reader, looks = import_module(f"thimble.logs.{module}"), f"{path} looks like {FORMS[module][0]}"
         try:
             every: list[Log] = reader.read(chain(opening, found), path.name)
@@ -81,7 +77,6 @@ def read_logs(path: Path, *, keep_secrets: bool = False) -> list[Log]:
     for log in every:
         if not log.entries:  # lines outside any session, or of one whose sub-agent alone is in the file
             logs[0].left_out += log.left_out
-            logs[0].bytes_left_out += log.bytes_left_out
     for log in logs:
         if not log.tools and all(entry["role"] != "system" for entry in log.entries):
             log.notes.append("The system prompt and the tools are not in the file.")
@@ -92,15 +87,3 @@ def read_logs(path: Path, *, keep_secrets: bool = False) -> list[Log]:
     if torn:
         logs[0].left_out["line that is not JSON"] += len(torn)
     return logs
-
-
-def _looks(opening: Sequence[Any]) -> str:
-    """Describe the first value."""
-    first = opening[0] if opening else None
-    if first is None:
-        return "it is empty"
-    if isinstance(first, str):
-        return f"it is {'truncated JSON' if first[:1] in '{[' else 'text'}, and starts with {first.strip()[:40]!r}"
-    if isinstance(first, Mapping):
-        return f"its first value has {', '.join([*map(str, first)][:8])}"
-    return f"its first value is a {type(first).__name__}"

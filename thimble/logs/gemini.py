@@ -26,16 +26,16 @@ def read(values: Values, name: str) -> list[Log]:
                 told[one.get("id")] = log.same(_tell(one, Log("", "")))
             log.view = [entry for one in messages for entry in told[one.get("id")]]
         elif id_ is None:
-            log.leave_out("header", line)
+            log.leave_out("header")
     return [log]
 
 
 def _tell(record: Json, log: Log) -> list[Entry]:
     if record.get("type") not in ROLES:
-        log.leave_out(f"record {record.get('type')}", record)
+        log.leave_out(f"record {record.get('type')}")
         return []
     calls = as_list(record, "toolCalls")
-    log.leave_out("shown of thoughts and calls", [record.get("thoughts"), [one.get("resultDisplay") for one in calls]])
+    log.leave_out("shown of thoughts and calls")
     entries = log_message({**record, "role": ROLES[record["type"]], "tool_calls": calls}, log)
     for one in calls:
         for part in as_list(one, "result"):

@@ -43,9 +43,9 @@ def _log(sample: Json, name: str) -> Log:
         elif kind == "step" and scores:
             (scoring.add if event.get("action") == "begin" else scoring.discard)("step")
         elif kind != "model" or not reply:
-            log.leave_out(f"event {kind}", event)
+            log.leave_out(f"event {kind}")
         elif event.get("role") == "grader" or "step" in scoring or event.get("span_id") in scoring:
-            log.leave_out("call of a grader", event)
+            log.leave_out("call of a grader")
         else:
             refs = as_list(event, "input_refs")
             sent = [message for start, end in refs for message in pool[start:end]] or event["input"]

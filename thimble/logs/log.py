@@ -77,7 +77,7 @@ class Log:
         calls: The calls of its model, in order.
         contexts: The starts of prompts, in order; the first is empty.
         tools: The schemas of its tools, if they are in the file.
-        left_out: Counts of the data that is not in `entries`, by name; `bytes_left_out` has its size.
+        left_out: Counts of the data that is not in `entries`, by name.
         notes: Warnings for whoever reads the log, a sentence each.
         replies: Calls whose reply may have further pieces, by a key of their reader.
     """
@@ -90,7 +90,6 @@ class Log:
     contexts: list[Context] = field(default_factory=lambda: [Context(0, ())])
     tools: Sequence[Entry] = ()
     left_out: Counter[str] = field(default_factory=Counter)
-    bytes_left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     replies: dict[object, LoggedCall] = field(default_factory=dict)
 
@@ -169,16 +168,14 @@ class Log:
             self.view = view = request[:last]
         self.add(*request[len(view) :])
 
-    def leave_out(self, name: object, what: object = "") -> None:
+    def leave_out(self, name: object) -> None:
         """Count skipped data under a name: the type of a line, in most formats."""
-        name = str(name or "without a type")[:40]
-        self.left_out[name] += 1
-        self.bytes_left_out[name] += len(what if isinstance(what, str) else json.dumps(what))
+        self.left_out[str(name or "without a type")[:40]] += 1
 
     def leave_out_rest(self, value: Json, taken: str) -> None:
         """Count the other keys of an object, which are not sent: results, rewards, settings."""
-        if rest := {key: value[key] for key in value.keys() - taken.split()}:
-            self.leave_out("about the run", rest)
+        if value.keys() - taken.split():
+            self.leave_out("about the run")
 
     def report(self, usages: Sequence[Reported]) -> None:
         """Assign the n-th usage to the n-th call. If the numbers differ, no call gets one, and a note says so."""
@@ -196,7 +193,7 @@ def take_each(values: Values, take: Callable[[Any], None], log: Log) -> None:
         try:
             take(value)
         except ODD as error:
-            log.leave_out(f"unreadable: {type(error).__name__} {error}", value)
+            log.leave_out(f"unreadable: {type(error).__name__} {error}")
 
 
 def key_of(entry: Entry) -> str:

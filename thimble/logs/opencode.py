@@ -32,7 +32,7 @@ def read(values: Values, name: str) -> list[Log]:
         sessions[str(message.get("sessionID") or name)].append((message, pieces.pop(message.get("id"), [])))
     logs = [_log(session, said) for session, said in sessions.items()]
     for one in chain(*pieces.values()) if logs else ():
-        logs[0].leave_out(f"{one.get('type', 'session')} without a message", one)
+        logs[0].leave_out(f"{one.get('type', 'session')} without a message")
     return logs
 
 
@@ -49,7 +49,7 @@ def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:
         log.leave_out_rest(message, "id sessionID role time tokens modelID")
         for part in given:
             if part.get("type") != "tool" and part not in words:
-                log.leave_out(f"part {part.get('type')}", part)
+                log.leave_out(f"part {part.get('type')}")
                 tail = part.get("tail_start_id") or tail
         words.sort(key=lambda part: str(part["type"]))  # reasoning, then text
         if role == "assistant":

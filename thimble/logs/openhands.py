@@ -53,7 +53,7 @@ class _Run:
         message = {} if kind in SILENT.split() else (self._second if "kind" in event else self._first)(event, kind)
         shown = [event[name] for name in ("message", "extras") if event.get(name)]
         if shown or not message:
-            self.log.leave_out("shown on the screen" if message else kind, shown if message else event)
+            self.log.leave_out("shown on the screen" if message else kind)
         key = event.get("llm_response_id") or response.get("id") or id_
         log_message({**response, "timestamp": event.get("timestamp"), **message}, self.log, key)
         self.events.append((id_, self.log.entries[before:]))

@@ -94,7 +94,7 @@ def said_in_item(item: Json, log: Log) -> list[Entry]:
     kind = item.get("type", "message")
     if kind in ("message", "reasoning", *CALLS.split(), *RESULTS.split()):
         return read_message(item if kind == "message" else {"role": "assistant", "content": [item]}, log)
-    log.leave_out(f"item {kind}", item)
+    log.leave_out(f"item {kind}")
     return []
 
 
@@ -116,15 +116,15 @@ def read_content(content: Any, log: Log) -> list[Entry]:
         kind = str(given.get("type") or "text")
         name, words = "thinking" if kind in THINKING.split() else "text", _words(given)
         if "image" in kind or "inlineData" in given:
-            log.leave_out("image data", given)
+            log.leave_out("image data")
             taken.append({"type": "image"})
             continue
         for key in given.keys() & ENCRYPTED.split():
-            log.leave_out(f"{kind} {key}", given[key])
+            log.leave_out(f"{kind} {key}")
         if words:
             taken.append({"type": name, name: words})
         elif name == "text" and "text" not in given:
-            log.leave_out(f"part {kind}", given)
+            log.leave_out(f"part {kind}")
     return taken
 
 

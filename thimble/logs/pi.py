@@ -44,5 +44,5 @@ def _log(name: str, path: Sequence[Json]) -> Log:
             kept = [entry for at, entry in enumerate(log.entries) if at >= start and at not in log.summaries]
             log.view = [*read_message(message, log), *kept]
         elif kind not in SENT.split() or given.get("excludeFromContext") or not log_message(message, log):
-            log.leave_out(f"{role}, not sent" if role else kind, line)
+            log.leave_out(f"{role}, not sent" if role else kind)
     return log

@@ -33,14 +33,13 @@ def read(values: Values, name: str) -> list[Log]:
             log.notes += ["It continues from a response that is not in the file."] if previous else []
         else:
             log.left_out += new.left_out
-            log.bytes_left_out += new.bytes_left_out
             log.tools = new.tools or log.tools
         log.send([*(before.view if before else ()), *sent])
         message = dig(response, "choices", 0, "message") or response
         reply = said_in_items(as_list(response, "output") or [{**message, "role": "assistant"}], log)
         log.say(reply, call_of({**request, **response}))
         if not reply:
-            log.leave_out("response without a message", response)
+            log.leave_out("response without a message")
         log.leave_out_rest(request, "messages raw_messages input system instructions tools request response")
         answered[response.get("id")] = log
     return logs

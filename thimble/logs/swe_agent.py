@@ -18,7 +18,7 @@ def read(values: Values, name: str) -> list[Log]:
             log.leave_out_rest(message, SPOKEN)
             prompt = dig(prompts, len(log.calls)) if message["role"] == "assistant" else None
             if message.get("agent") not in (None, "main", "primary"):
-                log.leave_out("message of another agent", message)
+                log.leave_out("message of another agent")
             elif message.get("is_demo") or message.get("message_type") == "demonstration":
                 log.add(*_said(message, log))
             else:
