@@ -28,7 +28,7 @@ from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.grpo import GROUP, LENGTH_WEIGHT, WINDOW, Earned
 from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, measure_memories, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
-from thimble.lab.memory_model.summaries import MemoryModel, guideline, own_words, target_summary
+from thimble.lab.memory_model.summaries import own_words, target_summary
 from thimble.lab.replay.fake_model import newest_name
 from thimble.lab.store import Store
 from thimble.models import make_reader
@@ -245,12 +245,12 @@ def test_what_is_learnt_lets_the_agent_act_at_least_as_well_as_nothing(
     agent: FrozenAgent, steps: list[MemoryStep]
 ) -> None:
     for step in steps:
-        learnt = target_summary(step, agent, MemoryModel(make_reader()))
+        learnt = target_summary(step, agent, make_reader())
         assert not learnt or agent.reward(step, learnt) >= agent.without(step)
     step = needed(steps, agent)[0]
-    assert target_summary(step, agent, MemoryModel(Says("Nothing."))) == own_words(step, agent.task)
+    assert target_summary(step, agent, Says("Nothing.")) == own_words(step, agent.task)
     first = next(step for step in steps if not own_words(step, agent.task))
-    assert target_summary(first, agent, MemoryModel(Says(""))) == ""
+    assert target_summary(first, agent, Says("")) == ""
 
 
 def test_own_words_have_as_much_room_as_a_summary(runs: list[Trajectory]) -> None:
@@ -267,33 +267,16 @@ class Silent(Says):
         yield Text(f" {newest_name(messages)}")
 
 
-class Heeds(Says):
-    """A model that says what it is told to keep, and writes a lesson from a failure."""
-
-    def stream(self, messages: Sequence[Message], tools: Any, **more: Any) -> Generator[Delta, None, None]:
-        asked = messages[-1].content
-        if "Say in one sentence" in asked:
-            yield Text("Keep the answers.")
-        else:
-            yield Text(self.text if "Keep the answers." in asked else f"Nothing of note. {newest_name(messages)}")
-
-
-def test_a_guideline_is_kept_where_summaries_are_better_with_it(agent: FrozenAgent, steps: list[MemoryStep]) -> None:
-    step = needed(steps, agent)[0]
-    assert guideline(Heeds(own_words(step, agent.task)), agent, [step]) == "Keep the answers."
-    assert guideline(Heeds("Nothing either."), agent, [step]) == ""
-
-
 def test_each_memory_is_measured_once_and_the_table_has_the_full_context_above(
     agent: FrozenAgent, steps: list[MemoryStep], tmp_path: Path
 ) -> None:
     silent = Silent("Nothing of note.")
-    kinds = memories(agent.task, {"silent": MemoryModel(silent)})
+    kinds = memories(agent.task, {"silent": silent})
     for _ in range(2):
         with closing(Store(tmp_path / "held-out.jsonl", write=True)) as store:
             records = list(measure_memories(steps, agent, kinds, store))
     assert len(silent.asked) == len(steps)
-    (table,) = findings(records, []).tables
+    (table,) = findings(records).tables
     rows = {row[0]: row for row in table.rows}
     assert list(rows) == ["full context", NO_SUMMARY, "compress", "the agent's own words", "silent"]
     assert rows["full context"][1] == "1.000 [1.000, 1.000]"

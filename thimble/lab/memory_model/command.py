@@ -22,7 +22,7 @@ from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.grpo import grpo
 from thimble.lab.memory_model.held_out import findings, measure_memories, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
-from thimble.lab.memory_model.summaries import MemoryModel, guideline, target_summary
+from thimble.lab.memory_model.summaries import target_summary
 from thimble.lab.replay.recorded_replay import actor_of
 from thimble.lab.store import Store
 from thimble.lab.training.base_model import check_packages
@@ -78,13 +78,12 @@ def main(arguments: Sequence[str], prog: str) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     _same_training(options)
     try:
-        models, words = _trained(options, base, file, agent, learnt)
+        models = _trained(options, base, file, agent, learnt)
         with closing(Store(options.out / "held-out.jsonl", write=True)) as store:
             records = list(measure_memories(held[: options.held_out], agent, memories(agent.task, models), store))
     except KeyboardInterrupt:
         raise Stopped("stopped: run the same command to continue") from None
-    told = [f"Guideline from failures: {words or 'none, since no guideline helped'}"]
-    publish(findings(records, told), options, prog, arguments)
+    publish(findings(records), options, prog, arguments)
 
 
 def _room(base: Backend, prompt: Sequence[Message]) -> int:
@@ -107,19 +106,19 @@ def _same_training(options: Namespace) -> None:
 
 def _trained(
     options: Namespace, base: Backend, file: Path, agent: FrozenAgent, steps: Sequence[MemoryStep]
-) -> tuple[Mapping[str, MemoryModel], str]:
-    """Train, and return the memory models by name (the agent's, the base model, the trained ones) and the guideline."""
-    teacher, out = MemoryModel(agent.backend), options.out
-    sft, rl, targets, words = out / "sft", out / "grpo", out / "targets.json", out / "guideline.txt"
+) -> Mapping[str, Backend]:
+    """Train, and return the memory models by name: the agent's, the base model, the trained ones."""
+    out = options.out
+    sft, rl, targets = out / "sft", out / "grpo", out / "targets.json"
     prompts = {str(base.rendered(agent.task.prompt(step), ())): step for step in steps}
     if not targets.exists():
         targets.write_text(
-            json.dumps({text: target_summary(step, agent, teacher) for text, step in prompts.items()}), "utf-8"
+            json.dumps({text: target_summary(step, agent, agent.backend) for text, step in prompts.items()}), "utf-8"
         )
     examples = [Example(*pair) for pair in json.loads(targets.read_text("utf-8")).items() if pair[1]]
     how = FineTuning(options.sft_steps, RATE, options.longest, options.rank, options.lowest, save_every=5)
     fine_tune(file, examples, sft, how)
-    if not (has_ended(rl) and words.exists()):
+    if not has_ended(rl):
         hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
         if not hard:
             raise UsageError(
@@ -128,15 +127,12 @@ def _trained(
         rate = GRPO_LORA_RATE if options.rank else GRPO_RATE
         how = FineTuning(options.grpo_steps, rate, options.longest, options.rank, options.lowest, save_every=1)
         grpo(sft, hard, agent, rl, how)
-        words.write_text(guideline(base, agent, list(hard.values())), "utf-8")
-    models = {"the agent's model": teacher, "untrained": MemoryModel(base)}
-    if told := words.read_text("utf-8"):
-        models["guideline from failures"] = MemoryModel(base, told)
+    models: dict[str, Backend] = {"the agent's model": agent.backend, "untrained": base}
     for name, folder in (("fine-tuned", sft), ("fine-tuned, then GRPO", rl)):
         if not folder.with_suffix(".gguf").exists():
             write_gguf(folder, file, folder.with_suffix(".gguf"))
-        models[name] = MemoryModel(make_backend("gguf", str(folder.with_suffix(".gguf")), budget=options.longest))
-    return models, told
+        models[name] = make_backend("gguf", str(folder.with_suffix(".gguf")), budget=options.longest)
+    return models
 
 
 def _parser(prog: str) -> Parser:

@@ -10,11 +10,12 @@ from time import perf_counter
 from typing import Any
 
 from thimble.agent.messages import Message
+from thimble.agent.protocols import Backend
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.job_progress import progress
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
-from thimble.lab.memory_model.summaries import MemoryModel, own_words
+from thimble.lab.memory_model.summaries import ask_summary, own_words
 from thimble.lab.statistics import compare_paired, percentile_interval, resample_means
 from thimble.lab.store import Store
 from thimble.strategies.compress import Compress
@@ -28,7 +29,7 @@ Memory = Callable[[MemoryStep], tuple[Sequence[Message] | None, int]]
 """Makes the agent's view at a step (None if the summary was refused) and counts the tokens of the summary."""
 
 
-def memories(task: MemoryTask, models: Mapping[str, MemoryModel]) -> Mapping[str, Memory]:
+def memories(task: MemoryTask, models: Mapping[str, Backend]) -> Mapping[str, Memory]:
     """The kinds of memory, in the order of the table."""
 
     def summarised(step: MemoryStep, summary: str) -> tuple[Sequence[Message] | None, int]:
@@ -46,8 +47,8 @@ def memories(task: MemoryTask, models: Mapping[str, MemoryModel]) -> Mapping[str
         view = Compress(window=task.strategy.k, target=1.0).prepare(step.history, room)
         return view, budget.size(view) - least
 
-    def asked(model: MemoryModel) -> Memory:
-        return lambda step: summarised(step, model.summary(step, task))
+    def asked(model: Backend) -> Memory:
+        return lambda step: summarised(step, ask_summary(model, step, task))
 
     return {
         "full context": lambda step: (step.history, 0),
@@ -87,7 +88,7 @@ def measure_memories(
             yield known[key]
 
 
-def findings(records: Sequence[Record], told: Sequence[str]) -> Findings:
+def findings(records: Sequence[Record]) -> Findings:
     """A row for each memory: means of runs, with 95 % intervals over runs."""
     kinds = {name: list(of) for name, of in groupby(records, key=lambda record: record["memory"])}
     without = kinds[NO_SUMMARY]
@@ -96,7 +97,7 @@ def findings(records: Sequence[Record], told: Sequence[str]) -> Findings:
     read = f"{len(without)} steps of {len(runs)} runs. Without a summary, the agent acts differently at {len(needs)}."
     columns = ["memory", "Eq. 9", "more than without", "where needed", "tokens", "refused", "seconds"]
     rows = [[name, *_cells(of, runs, needs)] for name, of in kinds.items()]
-    return Findings("The memory model of CoMem", told, [ResultTable("Held-out runs", columns, rows, read)], records)
+    return Findings("The memory model of CoMem", [], [ResultTable("Held-out runs", columns, rows, read)], records)
 
 
 def _cells(records: Sequence[Record], without: Sequence[float], needs: set[str]) -> Iterator[str]:

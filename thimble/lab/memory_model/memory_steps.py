@@ -92,10 +92,10 @@ class MemoryTask:
                 if self.prompt(step):
                     yield step
 
-    def prompt(self, step: MemoryStep, wish: str = "") -> Sequence[Message]:
-        """The prompt of the memory model; () if there is nothing to summarise. `wish`: as in /compact."""
+    def prompt(self, step: MemoryStep) -> Sequence[Message]:
+        """The prompt of the memory model; () if there is nothing to summarise."""
         model = GivenSummary("", self.counter)
-        self._prepared(step, model, wish)
+        self._prepared(step, model)
         return model.asked
 
     def view(self, step: MemoryStep, summary: str) -> Sequence[Message] | None:
@@ -110,9 +110,9 @@ class MemoryTask:
         """The agent's view without a summary."""
         return replace(self.strategy, summary="none").prepare(step.history, self.budget(step))
 
-    def _prepared(self, step: MemoryStep, model: GivenSummary, wish: str = "") -> Sequence[Message]:
+    def _prepared(self, step: MemoryStep, model: GivenSummary) -> Sequence[Message]:
         asked = SideModel(model, worker=StepWorker())
-        strategy = replace(self.strategy, model=asked, summary="waited", memory=Summaries(wish=wish))
+        strategy = replace(self.strategy, model=asked, summary="waited", memory=Summaries())
         return strategy.prepare(step.history, self.budget(step))
 
     def budget(self, step: MemoryStep) -> Budget:
