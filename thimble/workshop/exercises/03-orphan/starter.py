@@ -1,7 +1,0 @@
-from thimble.agent.turns import pinned
-
-
-def prepare(messages, budget):
-    stays = pinned(messages)
-    start = len(messages) - 5
-    return [message for place, message in enumerate(messages) if place >= start or message in stays]
