@@ -42,8 +42,7 @@ def _run(arguments: Sequence[str], prog: str) -> None:
         return
     name, *rest = arguments
     if name not in EXPERIMENTS:
-        fix = f"it is {prog} run" if name == "questions" else did_you_mean(name, EXPERIMENTS, f"{prog} lists them")
-        raise UsageError(f"there is no experiment {name!r}", fix)
+        raise UsageError(f"there is no experiment {name!r}", did_you_mean(name, EXPERIMENTS, f"{prog} lists them"))
     import_module(f"thimble.lab.{name.replace('-', '_')}.command").main(rest, f"{prog} {name}")
 
 

@@ -201,9 +201,8 @@ def _measure(
             case = left[at]
             cost = sum(row.get("spent") or 0 for row in rows)
             key = _key(experiment, case)
-            earlier = records.get(key, {"spent": 0})
-            record = {"key": key, "made_by": made_by(), "finished": time.time(), "spent": earlier["spent"] + cost}
-            records[key] = record | {"rows": [*rows]}
+            earlier = records[key]["spent"] if key in records else 0
+            records[key] = {"key": key, "spent": earlier + cost, "rows": [*rows]}
             store.add(records[key])
             spent += cost
             advance(case.size)

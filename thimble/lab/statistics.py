@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-RESAMPLES = 10_000
+RESAMPLES, SEED = 10_000, 0
 TAILS = (0.025, 0.975)
 """The quantiles that bound a 95 % interval."""
 DRAWS_AT_ONCE = 100_000
@@ -34,7 +34,7 @@ class Comparison:
     p: float
 
 
-def compare_paired(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
+def compare_paired(a: ArrayLike, b: ArrayLike, *, resamples: int = RESAMPLES) -> Comparison:
     """Compare a with b, instance by instance: Δ = mean(a − b).
 
     The order of the instances does not matter. Swapping a and b only changes the sign; if Δ is 0, up to sampling error.
@@ -45,11 +45,11 @@ def compare_paired(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int 
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if first.shape != second.shape:
         raise ValueError(f"{first.size} and {second.size} values are not pairs")
-    means = resample_means(first - second, seed=seed, resamples=resamples)
+    means = resample_means(first - second, resamples=resamples)
     return Comparison(float((first - second).mean()), *percentile_interval(means), two_sided(means))
 
 
-def resample_means(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
+def resample_means(values: ArrayLike, *, resamples: int = RESAMPLES) -> Floats:
     """The means of the resamples (of the same size, drawn with replacement), in ascending order.
 
     The order of the values does not matter.
@@ -61,8 +61,8 @@ def resample_means(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPL
     if not ordered.size:
         raise ValueError("there is nothing to resample")
     if math.fsum(ordered) < 0:
-        return -resample_means(-ordered, seed=seed, resamples=resamples)[::-1]
-    draw = np.random.default_rng(seed)
+        return -resample_means(-ordered, resamples=resamples)[::-1]
+    draw = np.random.default_rng(SEED)
     rows = max(1, DRAWS_AT_ONCE // ordered.size)
     sizes = [min(rows, resamples - done) for done in range(0, resamples, rows)]
     means = np.concatenate([ordered[draw.integers(ordered.size, size=(n, ordered.size))].mean(axis=1) for n in sizes])
@@ -70,7 +70,7 @@ def resample_means(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPL
     return np.sort(means)
 
 
-def least_shares(rows: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> list[float]:
+def least_shares(rows: ArrayLike) -> list[float]:
     """The share of resamples of the columns in which each row has the smallest mean, ties included: from 0 to 1.
 
     Raises:
@@ -80,13 +80,13 @@ def least_shares(rows: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) 
     if not values.size:
         raise ValueError("there is nothing to resample")
     n = values.shape[1]
-    draw, step = np.random.default_rng(seed), max(1, DRAWS_AT_ONCE // n)
+    draw, step = np.random.default_rng(SEED), max(1, DRAWS_AT_ONCE // n)
     first = np.zeros(len(values))
-    for done in range(0, resamples, step):
-        counts = draw.multinomial(n, np.full(n, 1 / n), min(step, resamples - done))
+    for done in range(0, RESAMPLES, step):
+        counts = draw.multinomial(n, np.full(n, 1 / n), min(step, RESAMPLES - done))
         sums = counts @ values.T
         first += (sums <= sums.min(axis=1, keepdims=True) + n * SUM_ROUNDING * np.abs(values).max()).sum(axis=0)
-    return [float(share) for share in first / resamples]
+    return [float(share) for share in first / RESAMPLES]
 
 
 def percentile_interval(means: Floats) -> tuple[float, float]:
@@ -100,10 +100,11 @@ def two_sided(means: Floats) -> float:
     return min(1.0, 2 * float(min(np.mean(means >= 0), np.mean(means <= 0))))
 
 
-def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
+def wilson(successes: int, n: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson, Probable Inference, 1927); 0 to 1 for n = 0."""
     if not n:
         return 0.0, 1.0
+    z = 1.96
     share, spread = successes / n, z * z / n
     middle = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))

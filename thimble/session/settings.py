@@ -165,13 +165,13 @@ def sends_key(kind: str, settings: Settings) -> bool:
     return bool(address_of(kind, settings)) or (settings.asked or settings).backend == kind
 
 
-def address_of(backend: str, settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+def address_of(backend: str, settings: Settings) -> str:
     """The address of a backend's server: the one set for all, else that of its own variable; "" for neither."""
     origin = settings.origins.get("base_url", "flag")
     if origin in ("default", *(f"environment {variable}" for variable in ADDRESSES)):
         if backend not in BACKENDS:  # from an installed package: it has no variable of its own
             return ""
-        return (os.environ if environ is None else environ).get(ADDRESS_OF.get(backend, ADDRESSES[0]), "")
+        return os.environ.get(ADDRESS_OF.get(backend, ADDRESSES[0]), "")
     return settings.base_url
 
 

@@ -99,9 +99,9 @@ class Host:
         return max(self.model.read(tokens) / self.bandwidth, tokens / self.prefill)
 
 
-def kv(layers: int, heads: int = 8, size: int = 128) -> int:
-    """The bytes of a token in the KV cache: a key and a value of 2 bytes for each layer, KV head and dimension."""
-    return 2 * 2 * layers * heads * size
+def kv(layers: int) -> int:
+    """The bytes of a token in the KV cache: a key and a value of 2 bytes for each layer, 8 KV heads, 128 dimensions."""
+    return 2 * 2 * layers * 8 * 128
 
 
 QWEN3_32B = Model("DeepSWE (32B)", 32.8e9, 32.8e9, 2, kv(64))
