@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment import Experiment, Row, Rows, run_experiment
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.pool import run_jobs
 from thimble.lab.store import Store
 
@@ -46,8 +46,6 @@ class Toy:
 class Toys(Experiment[Toy]):
     """Measure numbers, each for a cost of 3."""
 
-    title = "Toys"
-
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--ceiling", type=float, default=float("inf"))
         parser.add_argument("--fails", nargs="*", type=int, default=[])
@@ -65,8 +63,9 @@ class Toys(Experiment[Toy]):
         error = "gone" if case.fails and case.key not in measured else ""
         return [{"number": case.number, "error": error, "spent": 3}]
 
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        yield ResultTable("Toys", ["number"], [[f"{row['number']}"] for row in rows])
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        table = ResultTable("Toys", ["number"], [[f"{row['number']}"] for row in rows])
+        return Findings("Toys", [], [table], rows)
 
 
 @settings(max_examples=settings().max_examples // 3)

@@ -1,6 +1,6 @@
 """The frame of every experiment: flags, a store, worker processes, progress and output.
 
-An experiment lists its cases, measures one, and makes tables of the rows.
+An experiment lists its cases, measures one, and reports the findings in their rows.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import os
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import cache, partial
 from hashlib import sha256
 from operator import methodcaller
@@ -23,7 +24,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from thimble.agent.errors import Stopped, UsageError
 from thimble.lab.cluster import LOCAL_CLUSTER, run_cluster_jobs
 from thimble.lab.experiment_flags import add_output, whole_number
-from thimble.lab.findings import Findings, ResultTable, publish, svg_of_lines, svg_of_points
+from thimble.lab.findings import Findings, publish
 from thimble.lab.job_progress import progress
 from thimble.lab.pool import run_jobs
 from thimble.lab.store import Store
@@ -59,18 +60,12 @@ class Experiment(ABC, Generic[CaseT]):
     """The interface of an experiment. It has no state: `measure` is called in other processes.
 
     Attributes:
-        title: The title of the page.
         epilog: The end of `--help`; its first paragraph is the docstring of the class.
         verb: A participle for progress: "replayed 3 of 20". Experiments with the same verb share the cases of a store.
-        drawn: The caption of the page's lines, if it has some.
-        pointed: The caption of the page's points, if it has some.
     """
 
-    title: str
     epilog: str | None = None
     verb: str = "measured"
-    drawn: str = ""
-    pointed: str = ""
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Add the flags of this experiment; the frame adds `--store`, `--jobs`, `--on`, and those of the output."""
@@ -86,29 +81,9 @@ class Experiment(ABC, Generic[CaseT]):
     def measure(self, case: CaseT) -> Rows:
         """Measure a case. A ThimbleError ends the experiment."""
 
-    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """Add the columns that depend on all rows, such as the difference from a baseline."""
-        return rows
-
-    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterable[str]:
-        """The lines above the tables."""
-        return ()
-
     @abstractmethod
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
-        """The tables; one without rows is left out."""
-
-    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterable[str]:
-        """The lines below the tables."""
-        return ()
-
-    def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
-        """The lines of the page's chart by name, each from left to right."""
-        return {}
-
-    def points(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, tuple[float, float]]:
-        """The points of the page by name, each from the left and from below."""
-        return {}
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        """The findings in the rows of all cases. A table without rows is left out."""
 
 
 def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: str) -> None:
@@ -122,15 +97,9 @@ def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: 
     experiment.add_flags(parser)
     _add_flags(parser)
     options = parser.parse_args(arguments)
-    rows = experiment.derive(_measured(experiment, options), options)
-    told = [*experiment.headline(rows, options)]
-    tables = [table for table in experiment.tables(rows, options) if table.rows]
-    notes, lines = [*experiment.notes(rows, options)], experiment.lines(rows, options)
-    pictures = {
-        experiment.drawn: svg_of_lines(lines),
-        experiment.pointed: svg_of_points(experiment.points(rows, options)),
-    }
-    publish(Findings(experiment.title, told, tables, rows, notes, pictures), options, prog, arguments)
+    found = experiment.report(_measured(experiment, options), options)
+    tables = [table for table in found.tables if table.rows]
+    publish(replace(found, tables=tables), options, prog, arguments)
 
 
 def _add_flags(parser: Parser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import Namespace
 
 import pytest
@@ -40,9 +41,12 @@ def test_the_reader_finds_the_fact_at_every_depth(capsys: pytest.CaptureFixture[
 def test_a_u_is_told_and_drawn() -> None:
     found = [True, True, False, False, True, False, False, False, True, True]
     rows = [{"model": "openai:u", "trial": number, "found": found} for number in range(20)]
-    (note,) = Depth().notes(rows, Namespace())
+    report = Depth().report(rows, Namespace(facts=100))
+    (note,), (curve,) = report.after, report.pictures.values()
     assert note == "openai:u: the ends against the middle +75 points [+75, +75], p 0.0000."
-    assert Depth().lines(rows, Namespace()) == {"openai:u": [100 * each for each in found]}
+    (line,) = re.findall(r'points="([^"]+)"', curve)
+    heights = [float(point.partition(",")[2]) for point in line.split()]
+    assert [height == min(heights) for height in heights] == found
 
 
 def test_too_few_facts() -> None:

@@ -108,13 +108,13 @@ def test_a_cost_that_is_unknown_is_in_no_difference() -> None:
 def test_the_tables_say_what_failed_and_what_other_code_made() -> None:
     rows = [row(1, kind="talk", cost=None), row(2, False, made_by=made_by()), row(3, None, error="no server answers")]
     rows += [row(1, strategy=spec, budget=4000) for spec in ("own", "hybrid", "none")] + [row(1, model="ollama:m")]
-    ordered = Study().derive(rows, Namespace())
+    ordered = Study().report(rows, Namespace(wrong=False, baseline="none")).records
     assert [(one["model"], one["budget"], one["strategy"]) for one in ordered] == [
         ("ollama:m", 8000, "none"), *(("reader", 4000, spec) for spec in ("none", "hybrid", "own")),
         *[("reader", 8000, "none")] * 3,
     ]  # fmt: skip
     rows = rows[:3]
-    assert [*Study().headline(rows, Namespace())] == [
+    assert [*Study().report(rows, Namespace(wrong=False, baseline="none")).told] == [
         f"3 finished jobs, 1 of them failed, code {made_by()}.",
         "The first failure: q3 under none: no server answers.",
         "2 of them were made by other code or articles (this): do not compare them.",

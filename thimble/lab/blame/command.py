@@ -15,7 +15,7 @@ from thimble.commands.replay import AS_RECORDED
 from thimble.commands.trajectories import Trajectory, read_trajectories
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, run_experiment
 from thimble.lab.experiment_flags import add_costs, price_cards
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.replay.calibration import measure_calibration
 from thimble.lab.replay.command import ReplayCase, replay_cases
 from thimble.lab.replay.recorded_replay import counter_of
@@ -41,7 +41,6 @@ Piece = tuple[int, int, int, Mapping[str, str]]
 class Blame(Experiment[ReplayCase]):
     """Show what uses the tokens of recorded sessions, by kind, tool, file, schema and repeated call."""
 
-    title = "What eats the tokens of recorded sessions"
     epilog = "FILE: see thimble lab replay --help. docs/how-to/replay-recorded-runs.md explains the table."
     verb = "blamed"
 
@@ -65,7 +64,7 @@ class Blame(Experiment[ReplayCase]):
                 found.setdefault(label, Tally()).update(parts=1, tokens=tokens, token_calls=sent, cost=cost)
         return [{"run": case.run.name, "by": label, "name": name, **sums} for (label, name), sums in found.items()]
 
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
         """The largest rows of each kind."""
         whole, cells = sum(row["token_calls"] for row in rows if row["by"] == "kind"), []
         for label, most in SHOWN.items():
@@ -86,9 +85,9 @@ class Blame(Experiment[ReplayCase]):
                     ]
                 )
         columns = ("by", "", "tokens", "calls", "token-calls", "share", "cost")
-        yield ResultTable(
-            "The largest", columns, cells, TOLD.format(price_cards(options.price, CACHED_PRICE)[0].cached), texts=2
-        )
+        told = TOLD.format(price_cards(options.price, CACHED_PRICE)[0].cached)
+        largest = ResultTable("The largest", columns, cells, told, texts=2)
+        return Findings("What eats the tokens of recorded sessions", [], [largest], rows)
 
 
 def pieces(run: Trajectory, counter: Counter) -> Iterator[Piece]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from thimble.lab.comem.hosts import QWEN3_4B, Host
 from thimble.lab.comem.pipeline import COMEM_STRATEGIES, SUMMARY_TOKENS, Deployment, simulate
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
 from thimble.lab.experiment_flags import COUNTED_MODEL, whole_number
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.replay.recorded_replay import counter_of
 
 MEANS = MeanSizes(head=2_000, output=1_000, observation=640)
@@ -58,7 +58,6 @@ class CoMemCase:
 class CoMem(Experiment[CoMemCase]):
     """Simulate the two servers of CoMem, and show the latencies of its paper beside the simulated ones."""
 
-    title = "The servers of CoMem, simulated"
     epilog = """\
 Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy; an assistant message is a call, and
 --output and --observation have no effect. docs/results/comem.md says where each number comes from.
@@ -155,28 +154,30 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
             }
         ]
 
-    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """Add the printed and the simulated speedup over the full context."""
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        """The rows with their speedups over the full context, and a table for each part and agent."""
         columns = group_rows(rows, "part", "agent", "offload", "batch").values()
-        return [row | _speedups(column[0], row) for column in columns for row in column]
+        rows = [row | _speedups(column[0], row) for column in columns for row in column]
+        found = group_rows(rows, "part", "agent", "offload").values()
+        return Findings("The servers of CoMem, simulated", [], [*map(_table, found)], rows)
 
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """A table for each part and agent, with and without offload; Figure 5 has a row for each batch."""
-        for (part, agent, offload), cells in group_rows(rows, "part", "agent", "offload").items():
-            first, last = cells[0]["batch"], cells[-1]["batch"]
-            where = f", {first} agents" if first == last else ""
-            yield ResultTable(
-                f"{part}, {agent}, {'with' if offload else 'without'} CPU offload{where}",
-                ("memory", "calls" if where else "agents", *(title for title, _ in COLUMNS.values())),
-                [
-                    [
-                        cell["memory"],
-                        f"{cell['calls']:.2f}" if where else str(cell["batch"]),
-                        *("–" if cell[name] is None else f"{cell[name]:{form}}" for name, (_, form) in COLUMNS.items()),
-                    ]
-                    for cell in cells
-                ],
-            )
+
+def _table(cells: Rows) -> ResultTable:
+    """The table of an agent, with or without offload; Figure 5 has a row for each batch."""
+    head, last = cells[0], cells[-1]["batch"]
+    where = f", {last} agents" if head["batch"] == last else ""
+    return ResultTable(
+        f"{head['part']}, {head['agent']}, {'with' if head['offload'] else 'without'} CPU offload{where}",
+        ("memory", "calls" if where else "agents", *(title for title, _ in COLUMNS.values())),
+        [
+            [
+                cell["memory"],
+                f"{cell['calls']:.2f}" if where else str(cell["batch"]),
+                *("–" if cell[name] is None else f"{cell[name]:{form}}" for name, (_, form) in COLUMNS.items()),
+            ]
+            for cell in cells
+        ],
+    )
 
 
 def _speedups(full: Row, cell: Row) -> Row:

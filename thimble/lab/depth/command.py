@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -16,7 +16,7 @@ from thimble.agent.reply import Reply
 from thimble.corpus.fact_match import missing_words
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
 from thimble.lab.experiment_flags import MODEL_FORM, bare_model_name, model_name, settings_of, whole_number
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, ResultTable, svg_of_lines
 from thimble.lab.statistics import compare_paired, wilson
 from thimble.models import READER
 from thimble.session.session import Session
@@ -70,9 +70,7 @@ class Depth(Experiment[Trial]):
     (Liu et al., Lost in the Middle, 2024: retrieval of a value by its key). The built-in reader is the control.
     """
 
-    title = "One fact at ten depths of a prompt"
     verb = "asked at ten depths"
-    drawn = "Facts stated, %, from the start of the prompt to its end"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Add the flags for models and prompts."""
@@ -99,28 +97,30 @@ class Depth(Experiment[Trial]):
             answers.append(reply.text.strip())
         return [{"model": bare_model_name(case.model), "trial": case.number, "found": found, "answers": answers}]
 
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """A row for each depth, a column for each model."""
-        models = group_rows(rows, "model")
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        """A row for each depth, a column for each model; and the ends against the middle: is the curve a U?"""
+        models = {model: [row["found"] for row in mine] for (model,), mine in group_rows(rows, "model").items()}
         cells = [
-            [f"{depth + 1}", *(_share([row["found"][depth] for row in mine]) for mine in models.values())]
+            [f"{depth + 1}", *(_share([one[depth] for one in found]) for found in models.values())]
             for depth in range(DEPTHS)
         ]
         told = f"Of {options.facts:,} facts; in brackets: 95 % intervals by Wilson."
-        yield ResultTable("Facts stated, %", ("depth", *(model for (model,) in models)), cells, told)
+        curves = {model: [100 * mean(depth) for depth in zip(*of, strict=True)] for model, of in models.items()}
+        return Findings(
+            "One fact at ten depths of a prompt",
+            [],
+            [ResultTable("Facts stated, %", ("depth", *models), cells, told)],
+            rows,
+            [_describe_curve(model, found) for model, found in models.items()],
+            {"Facts stated, %, from the start of the prompt to its end": svg_of_lines(curves)},
+        )
 
-    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """The difference between the ends and the middle: is the curve a U?"""
-        for (model,), mine in group_rows(rows, "model").items():
-            ends, middle = ([100 * mean(row["found"][at]) for row in mine] for at in (ENDS, MIDDLE))
-            u = compare_paired(ends, middle)
-            told = f"{u.difference:+z.0f} points [{u.low:+z.0f}, {u.high:+z.0f}], p {u.p:.4f}"
-            yield f"{model}: the ends against the middle {told}."
 
-    def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, Sequence[float]]:
-        """The percentage at each depth, for each model."""
-        found = {model: [row["found"] for row in mine] for (model,), mine in group_rows(rows, "model").items()}
-        return {model: [100 * mean(depth) for depth in zip(*of, strict=True)] for model, of in found.items()}
+def _describe_curve(model: str, found: Sequence[Sequence[bool]]) -> str:
+    ends, middle = ([100 * mean(one[at]) for one in found] for at in (ENDS, MIDDLE))
+    u = compare_paired(ends, middle)
+    told = f"{u.difference:+z.0f} points [{u.low:+z.0f}, {u.high:+z.0f}], p {u.p:.4f}"
+    return f"{model}: the ends against the middle {told}."
 
 
 def _share(found: Sequence[bool]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from thimble.agent.errors import UsageError, in_line
 from thimble.commands.trajectories import read_trajectories
 from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, hash_of, run_experiment
 from thimble.lab.experiment_flags import price_cards, whole_number
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.judge.dialogues import Dialogue, generate_runs, plant_facts
 from thimble.lab.judge.entry import Entry, EntryServer
 from thimble.lab.judge.measure import contest_score, measure_strategy, shares
@@ -64,7 +64,6 @@ class JudgeCase:
 class Judge(Experiment[JudgeCase]):
     """Judge every strategy in a folder: the laws first, then one score, in a table with built-in strategies."""
 
-    title = "A contest of strategies"
     epilog = FORMULA
     verb = "judged"
 
@@ -112,26 +111,19 @@ class Judge(Experiment[JudgeCase]):
             }
         ]
 
-    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """The rows of the strategies, the best first, with `score` and with `cost` relative to sending everything."""
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        """The dialogues and the formula; the strategies, the best first, with `score` and relative `cost`."""
         everything, *others = rows
-        found = [add_score(row, everything) for row in others]
-        return sorted(found, key=lambda row: -math.inf if row["score"] is None else row["score"], reverse=True)
-
-    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """The dialogues, and the formula of the score."""
-        first = rows[0]
-        heard = f"{count_noun(first['dialogues'], 'dialogue')}, {count_noun(first['turns'], 'call')}"
-        yield f"{heard}, seed {options.seed}."
-        yield from FORMULA.splitlines()
-
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """A row for each strategy."""
+        rows = [add_score(row, everything) for row in others]
+        rows = sorted(rows, key=lambda row: -math.inf if row["score"] is None else row["score"], reverse=True)
+        heard = f"{count_noun(everything['dialogues'], 'dialogue')}, {count_noun(everything['turns'], 'call')}"
         at = ", ".join(f"{price.cached:g}" for price in price_cards([]))
         shares = [name for name, (_, of) in SHARES.items() if any(row.get(of) for row in rows)]
         columns = ("strategy", "no score because", "score", "cost", *shares)
         told = f"Cost in percent of sending everything, if a cached token costs {at}."
-        yield ResultTable("The contest", columns, [_cells(row, shares) for row in rows], told, texts=2)
+        contest = ResultTable("The contest", columns, [_cells(row, shares) for row in rows], told, texts=2)
+        lines = [f"{heard}, seed {options.seed}.", *FORMULA.splitlines()]
+        return Findings("A contest of strategies", lines, [contest], rows)
 
 
 def judge_case(case: JudgeCase) -> Row | str:

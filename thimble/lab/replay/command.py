@@ -7,11 +7,10 @@ import gzip
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from itertools import product
-from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,9 +19,9 @@ from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
 from thimble.commands.replay import AS_RECORDED
 from thimble.commands.trajectories import Trajectory, read_trajectories
-from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, code_of, group_rows, hash_of, run_experiment
+from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, code_of, hash_of, run_experiment
 from thimble.lab.experiment_flags import CACHED_PRICES, MODEL_FORM, add_lag, add_prompts, model_name, price_cards
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, svg_of_lines, svg_of_points
 from thimble.lab.replay import cost_tables
 from thimble.lab.replay.calibration import measure_calibration
 from thimble.lab.replay.recorded_replay import (
@@ -37,6 +36,10 @@ from thimble.lab.replay.recorded_replay import (
 from thimble.models import chat
 from thimble.models.text_observations import recognised
 from thimble.strategies.table import STRATEGIES
+
+CHANGES = "The change of the cost of each run, in percent, from the least to the most, at the last price"
+COST_AND_LOSS = "Lost, from the left, and the change of the cost, from below, in percent, at the last price"
+"""Captions of the page's pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +77,11 @@ class ReplayCase:
 class Replay(Experiment[ReplayCase]):
     """Show the prompts and the cost of recorded trajectories under each strategy."""
 
-    title = "What recorded runs would have cost under each strategy"
     epilog = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,
 `tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
 """
     verb = "replayed"
-    pointed = "Lost, from the left, and the change of the cost, from below, in percent, at the last price"
-    drawn = "The change of the cost of each run, in percent, from the least to the most, at the last price"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Add the runs, and the flags for the replay and its extra output."""
@@ -146,51 +146,37 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
                 to.writelines(lines)
         return rows
 
-    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """Add the `change` of the cost against `none`, in percent, or None if nothing was sent.
-
-        Also joins the views of all cases in one file.
-        """
-        if getattr(options, "views", None):
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        """The runs, sums, spreads, and medians by length; and the file of the views, joined from those of the cases."""
+        if options.views:
             with options.views.open("wb") as file, options.parts:
                 for part in sorted(Path(options.parts.name).iterdir()):
                     with part.open("rb") as views:
                         shutil.copyfileobj(views, file)
-        place = itemgetter("run", "budget", "lag", "cached_price")
-        raw = {place(row): row["cost"] for row in rows if row["strategy"] == RAW_AGENT}
-        return [row | {"change": cost_tables.change(row["cost"], raw[place(row)])} for row in rows]
-
-    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """A description of the runs, and how to read the tables."""
-        yield from cost_tables.calibration(rows)
-        yield cost_tables.describe_runs(rows)
-        prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
-        yield f"Cost against sending everything, in percent, if a cached token costs {prices}."
-
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
-        """Tables of sums, spreads, and medians by length."""
+        rows = cost_tables.add_changes(rows)
         own = [AS_RECORDED] if any(row["strategy"] == AS_RECORDED for row in rows) else []
-        return cost_tables.tables(rows, [*own, *(options.strategy or STRATEGIES)])
+        prices = [f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows)]
+        cost = f"Cost against sending everything, in percent, if a cached token costs {', '.join(prices)}."
+        points = cost_tables.cost_and_loss(rows)
+        return Findings(
+            "What recorded runs would have cost under each strategy",
+            [*cost_tables.calibration(rows), cost_tables.describe_runs(rows), cost],
+            [*cost_tables.tables(rows, [*own, *(options.strategy or STRATEGIES)])],
+            rows,
+            [*_describe_unbeaten(points, prices[-1])],
+            {
+                CHANGES: svg_of_lines(cost_tables.changes(rows)),
+                COST_AND_LOSS: svg_of_points(points),
+            },
+        )
 
-    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """The strategies that no other one beats in both cost and loss, at the last price."""
-        points = self.points(rows, options)
-        best = [spec for spec, point in points.items() if not any(map(partial(beats, point), points.values()))]
-        if len(points) > 1:
-            price, named = f"{rows[-1]['cached_price']:.4g}", ", ".join(best)
-            yield f"No other strategy both costs less and loses less, where a cached token costs {price}: {named}."
 
-    def points(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, tuple[float, float]]:
-        """What each strategy loses of the quoted lines and names, and its cost, both in percent, at the last price."""
-        return cost_tables.cost_and_loss(rows)
-
-    def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
-        """The changes of all runs in ascending order, at the last price."""
-        last = [row for row in cost_tables.comparable_rows(rows) if row["cached_price"] == rows[-1]["cached_price"]]
-        return {
-            spec: sorted(row["change"] for row in found if row["change"] is not None)
-            for (spec,), found in group_rows(last, "strategy").items()
-        }
+def _describe_unbeaten(points: Mapping[str, tuple[float, float]], price: str) -> Iterator[str]:
+    """The strategies that no other one beats in both cost and loss, at this price."""
+    best = [spec for spec, point in points.items() if not any(map(partial(beats, point), points.values()))]
+    if len(points) > 1:
+        named = ", ".join(best)
+        yield f"No other strategy both costs less and loses less, where a cached token costs {price}: {named}."
 
 
 def beats(point: tuple[float, float], other: tuple[float, float]) -> bool:

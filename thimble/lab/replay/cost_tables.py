@@ -35,6 +35,22 @@ FAULTS = (
 )
 
 
+def add_changes(rows: Rows) -> list[Row]:
+    """The rows with the `change` of the cost against `none`, in percent, or None if nothing was sent."""
+    place = itemgetter("run", "budget", "lag", "cached_price")
+    raw = {place(row): row["cost"] for row in rows if row["strategy"] == RAW_AGENT}
+    return [row | {"change": change(row["cost"], raw[place(row)])} for row in rows]
+
+
+def changes(rows: Rows) -> dict[str, list[float]]:
+    """The changes of all runs in ascending order, at the last price, for each strategy."""
+    last = [row for row in comparable_rows(rows) if row["cached_price"] == rows[-1]["cached_price"]]
+    return {
+        spec: sorted(row["change"] for row in found if row["change"] is not None)
+        for (spec,), found in group_rows(last, "strategy").items()
+    }
+
+
 def change(cost: float, raw: float) -> float | None:
     """The extra cost against `none`, in percent; None if nothing was sent."""
     return 100 * (cost / raw - 1) if raw else None

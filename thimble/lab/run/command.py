@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -14,7 +14,7 @@ from thimble.agent.errors import UsageError
 from thimble.corpus.questions import QUESTIONS_FILE, Kind, load_questions
 from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, code_of, group_rows, made_by, run_experiment
 from thimble.lab.experiment_flags import MODEL_FORM, model_name
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings
 from thimble.lab.run.answer_tables import JOB, answer_tables, wrong_answers
 from thimble.lab.run.ask import CARD, STUDY_BUDGET, Job, run_job
 from thimble.models import READER
@@ -32,7 +32,6 @@ PAPER_TEMPERATURE = 0.8
 class Study(Experiment[Job]):
     """Ask questions under strategies, budgets, seeds and models: which strategy keeps the answers?"""
 
-    title = "A study of strategies"
     epilog = """\
 With --store every answer is kept; the same command continues where it stopped, and retries failed jobs. With --store
 but without --strategy, only the tables of the store are printed; without both, the strategy is `none`. A server gets
@@ -104,33 +103,37 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
         """A row for each exchange: `thimble.lab.run.ask.ask_in_session` has its columns."""
         return run_job(case)
 
-    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """Sort the rows by model, budget and strategy, built-in strategies in the order of their table."""
-        order = {name: at for at, name in enumerate(STRATEGIES)}
-
-        def place(setting: tuple[Any, ...]) -> tuple[Any, ...]:
-            model, budget, strategy = setting
-            return model, budget, order.get(parse_spec(strategy)[0].name, len(order)), strategy
-
-        found = group_rows(rows, "model", "budget", "strategy")
-        return [row for setting in sorted(found, key=place) for row in found[setting]]
-
-    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """The number of jobs, of failed ones, and of those that other code made."""
-        jobs = [found[0] for found in group_rows(rows, *JOB).values()]
-        failed = [job for job in jobs if job["error"]]
-        yield f"{count_noun(len(jobs), 'finished job')}, {len(failed):,} of them failed, code {made_by()}."
-        if failed:
-            first = failed[0]
-            yield f"The first failure: {first['question']} under {first['strategy']}: {first['error']}."
-        others = [job["made_by"] for job in jobs if job["made_by"] != made_by()]
-        if others:
-            told = ", ".join(sorted({*others}))
-            yield f"{len(others):,} of them were made by other code or articles ({told}): do not compare them."
-
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
         """Answers and costs, kinds, places and differences for each model; or the wrong answers."""
-        return [wrong_answers(rows)] if options.wrong else answer_tables(rows, options.baseline)
+        rows = _sorted(rows)
+        tables = [wrong_answers(rows)] if options.wrong else [*answer_tables(rows, options.baseline)]
+        return Findings("A study of strategies", [*_describe_jobs(rows)], tables, rows)
+
+
+def _sorted(rows: Rows) -> list[Row]:
+    """Sort the rows by model, budget and strategy, built-in strategies in the order of their table."""
+    order = {name: at for at, name in enumerate(STRATEGIES)}
+
+    def place(setting: tuple[Any, ...]) -> tuple[Any, ...]:
+        model, budget, strategy = setting
+        return model, budget, order.get(parse_spec(strategy)[0].name, len(order)), strategy
+
+    found = group_rows(rows, "model", "budget", "strategy")
+    return [row for setting in sorted(found, key=place) for row in found[setting]]
+
+
+def _describe_jobs(rows: Rows) -> Iterator[str]:
+    """The number of jobs, of failed ones, and of those that other code made."""
+    jobs = [found[0] for found in group_rows(rows, *JOB).values()]
+    failed = [job for job in jobs if job["error"]]
+    yield f"{count_noun(len(jobs), 'finished job')}, {len(failed):,} of them failed, code {made_by()}."
+    if failed:
+        first = failed[0]
+        yield f"The first failure: {first['question']} under {first['strategy']}: {first['error']}."
+    others = [job["made_by"] for job in jobs if job["made_by"] != made_by()]
+    if others:
+        told = ", ".join(sorted({*others}))
+        yield f"{len(others):,} of them were made by other code or articles ({told}): do not compare them."
 
 
 def _setting(name: str) -> Callable[[str], Any]:

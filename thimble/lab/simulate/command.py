@@ -13,7 +13,7 @@ from thimble.agent.budget import UNLIMITED
 from thimble.commands.trajectories import Trajectory, read_trajectories
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, run_experiment
 from thimble.lab.experiment_flags import add_prompts, whole_number
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, ResultTable, svg_of_lines
 from thimble.lab.replay.command import ReplayCase, replay_cases
 from thimble.lab.replay.recorded_replay import counter_of, run_cost, run_figures
 from thimble.lab.simulate.equal_turns import MeanTurn, make_run, mean_of_turns
@@ -35,9 +35,7 @@ class Simulate(Experiment[ReplayCase]):
     given by flags, or the mean of recorded runs (FILE).
     """
 
-    title = "A run of equal turns under each strategy"
     verb = "simulated"
-    drawn = "The tokens of each prompt"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Add the flags for the sizes and the number of turns, strategies and prices."""
@@ -77,30 +75,27 @@ class Simulate(Experiment[ReplayCase]):
                 row[f"cost_{price.cached}"] = so_far
         return rows
 
-    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """The size of a turn, and a block chart of each strategy's prompts, on its own scale."""
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        """The size of a turn and the growth of the prompts; sizes, sums, and the turns at which costs cross."""
         of: MeanTurn = options.turn
         budget = "no budget" if options.budget == UNLIMITED else f"budget {options.budget:,}"
         size = of.reasoning + of.action + of.observation
-        yield (
+        turn = (
             f"{options.turns:,} turns of {size:,} tokens: reasoning {of.reasoning:,}, action {of.action:,}, "
             f"observation {of.observation:,} ({of.observation / size:.0%}); summaries of {options.summary_tokens:,}; "
             f"{budget}."
         )
-        yield from _charts(rows)
-
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """Sizes, sums, and the turns at which costs cross."""
-        yield _prompt_sizes(rows)
-        yield _sums(rows)
-        yield _crossings(rows)
-
-    def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, list[float]]:
-        """The prompt tokens of each strategy, turn by turn."""
-        return {
+        prompts = {
             spec: [row["prompt_tokens"] or 0 for row in found]
             for (spec,), found in group_rows(rows, "strategy").items()
         }
+        return Findings(
+            "A run of equal turns under each strategy",
+            [turn, *_charts(rows)],
+            [_prompt_sizes(rows), _sums(rows), _crossings(rows)],
+            rows,
+            pictures={"The tokens of each prompt": svg_of_lines(prompts)},
+        )
 
 
 def mean_turn(options: argparse.Namespace) -> MeanTurn:

@@ -15,9 +15,9 @@ from thimble.agent.errors import UsageError
 from thimble.commands.trajectories import read_trajectories
 from thimble.lab.experiment import RAW_AGENT, Rows, group_rows, run_experiment
 from thimble.lab.experiment_flags import add_costs, add_lag, whole_number
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.replay.command import Replay, ReplayCase, replay_cases
-from thimble.lab.replay.cost_tables import FAULT_COLUMNS, FAULTS, comparable_rows, describe_runs, faults
+from thimble.lab.replay.cost_tables import FAULT_COLUMNS, FAULTS, add_changes, comparable_rows, describe_runs, faults
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
 from thimble.lab.simulate.equal_turns import MeanTurn, make_run
@@ -36,7 +36,6 @@ MEANING = (
 class Sweep(Replay):
     """Try every setting of a grid on recorded or simulated runs, and name the best."""
 
-    title = "Settings of strategies"
     epilog = """\
 A GRID is a SPEC with values in braces: 'observation-masking:window={0,1,2,5},target={0.2,0.4}'. Quote it, or the shell
 expands the braces itself. {1..5} are the numbers from 1 to 5. FILE is as for lab replay.
@@ -68,47 +67,25 @@ expands the braces itself. {1..5} are the numbers from 1 to 5. FILE is as for la
             runs = read_trajectories(options.files, options.observations)
         return replay_cases(runs, [RAW_AGENT, *specs], options, options.budget, options.lag)
 
-    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """The rows of a replay."""
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        """The runs; maps, all settings, the best of each condition, and the faults at all prices together."""
         if not any(row["calls"] for row in comparable_rows(rows)):
             raise UsageError("no run fits the budget under all of these settings", "give a larger --budget")
-        return super().derive(rows, options)
-
-    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """A description of the runs under each budget."""
-        yield from dict.fromkeys(map(describe_runs, group_rows(rows, "budget", "lag").values()))
-        number = (
-            1
-            if options.simulated
-            else min(
-                len(group_rows(group, "run")) for group in group_rows(comparable_rows(rows), "budget", "lag").values()
-            )
-        )
-        if 1 < number < FEW_PAIRS:
-            yield f"{number} runs: so few make the intervals too narrow and p too small."
-
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """Maps, all settings, the best of each condition, and the faults at all prices together."""
-        yield from sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
-        names = ("strategy", "budget", "lag")
-        cells = [
-            [spec, *map(_value, at), *faults(own)]
-            for (spec, *at), own in group_rows(comparable_rows(rows), *names).items()
-        ]
+        rows = add_changes(rows)
+        told = [*dict.fromkeys(map(describe_runs, group_rows(rows, "budget", "lag").values()))]
+        conditions = group_rows(comparable_rows(rows), "budget", "lag").values()
+        number = min(len(group_rows(group, "run")) for group in conditions)
+        if 1 < number < FEW_PAIRS and options.files:
+            told.append(f"{number} runs: so few make the intervals too narrow and p too small.")
+        tables = [*sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))]
         if options.files:
-            yield ResultTable("Lost and repeats", (*names, *FAULT_COLUMNS), cells, FAULTS)
-
-    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """How to read the best."""
-        yield MEANING
-
-    def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, Sequence[float]]:
-        """No lines: there are too many settings."""
-        return {}
-
-    def points(self, rows: Rows, options: argparse.Namespace) -> dict[str, tuple[float, float]]:
-        """None, for the same reason."""
-        return {}
+            names = ("strategy", "budget", "lag")
+            cells = [
+                [spec, *map(_value, at), *faults(own)]
+                for (spec, *at), own in group_rows(comparable_rows(rows), *names).items()
+            ]
+            tables.append(ResultTable("Lost and repeats", (*names, *FAULT_COLUMNS), cells, FAULTS))
+        return Findings("Settings of strategies", told, tables, rows, [MEANING])
 
 
 def _grids(options: argparse.Namespace) -> Sequence[Grid]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.lab.csv_records import read_csv
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.table.outcomes import FEW_PAIRS, correct_p_values, difference, difference_table, rates, with_interval
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
@@ -40,7 +40,6 @@ class StrategyOutcomes:
 class OutcomesTable(Experiment[StrategyOutcomes]):
     """Compare strategies by rows of outcomes: rates, costs and paired differences, with their intervals."""
 
-    title = "Strategies over the same instances"
     epilog = """\
 FILE is CSV, gzipped or not, with the columns instance, strategy, solved (1 or 0) and cost, and optionally turns; one
 row for each instance under each strategy.
@@ -67,19 +66,13 @@ row for each instance under each strategy.
         """The rates of a strategy, in percent, and its differences from the baseline."""
         return [{"strategy": case.rows[0]["strategy"], **rates(case.rows), **difference(case.rows, case.base)}]
 
-    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """Add the corrected p values."""
-        return correct_p_values(rows)
-
-    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """How to read the tables."""
-        yield (
+    def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
+        """Rates and costs, and differences, with corrected p values."""
+        rows = correct_p_values(rows)
+        told = (
             "In brackets: 95 % intervals, Wilson's for the share solved, a bootstrap over instances for the others. "
             f"Δ is against {options.baseline}."
         )
-
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """Rates and costs, and differences."""
         means = [name for name in ("cost", "turns") if name in rows[0]]
         cells = [
             [
@@ -90,20 +83,22 @@ row for each instance under each strategy.
             ]
             for row in rows
         ]
-        yield ResultTable("Rates and costs", ("strategy", "instances", "solved, %", *means), cells)
-        yield difference_table("Differences", rows)
+        columns = ("strategy", "instances", "solved, %", *means)
+        tables = [ResultTable("Rates and costs", columns, cells), difference_table("Differences", rows)]
+        return Findings("Strategies over the same instances", [told], tables, rows, [*_warn(rows, options.baseline)])
 
-    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """The instances that are left out of the differences, and warnings about few pairs."""
-        for row in rows:
-            names, of = row["unpaired"], row["strategy"]
-            if names:
-                rest = len(names) - NAMED_INSTANCES
-                more = f" and {rest:,} more (--json names all)" if rest > 0 else ""
-                named = ", ".join(names[:NAMED_INSTANCES])
-                yield f"Only {of} or only {options.baseline} has {named}{more}: left out of Δ."
-            if of != options.baseline and row["pairs"] < FEW_PAIRS:
-                yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."
+
+def _warn(rows: Rows, baseline: str) -> Iterator[str]:
+    """The instances that are left out of the differences, and warnings about few pairs."""
+    for row in rows:
+        names, of = row["unpaired"], row["strategy"]
+        if names:
+            rest = len(names) - NAMED_INSTANCES
+            more = f" and {rest:,} more (--json names all)" if rest > 0 else ""
+            named = ", ".join(names[:NAMED_INSTANCES])
+            yield f"Only {of} or only {baseline} has {named}{more}: left out of Δ."
+        if of != baseline and row["pairs"] < FEW_PAIRS:
+            yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."
 
 
 def read_outcomes(path: Path) -> list[Row]:
