@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from scripts.paper_tables.cells import Cell
 from scripts.paper_tables.printed import COST, COST_WITHOUT, MASKING, RAW, SOLVED, SUMMARY, TABLES, THINKING, TURNS
-from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500, Runs
+from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500
 from scripts.paper_tables.recomputed import Recomputed
+from thimble.lab.findings import svg_of_boxes, svg_of_points
+from thimble.lab.table.outcomes import box
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +106,30 @@ ROW_TABLES: Mapping[str, RowTable] = {
         "Which experiment feeds which table", (*EXPERIMENTS,), ("experiment", "rows", THINKING, "has a row in")
     ),
 }
+DRAWN = ("figure-2", "figure-4", "figure-10")
+"""The tables that have a picture."""
 
 
-def turn_lines(runs: Runs) -> dict[str, list[float]]:
-    """Figure 4 as lines: 21 quantiles of the turns of each strategy's runs, from the shortest to the longest."""
-    quantiles = np.linspace(0, 1, 21)
-    return {
-        strategy: [*map(float, np.quantile([one.turns for one in run.values()], quantiles))]
-        for strategy, run in runs.items()
+def picture(models: Mapping[str, Recomputed], table: str) -> str:
+    """Figure 2, 4 or 10 as SVG: cost against solve rate, or turns; "" for another table."""
+    found = {model: models[model] for model in (ROW_TABLES[table].models if table in DRAWN else ())}
+    if table == "figure-4":
+        turns = {
+            model: {name: box([*of.values(name, TURNS).values()]) for name in of.runs} for model, of in found.items()
+        }
+        return svg_of_boxes(turns, TURNS)
+    named = "M = 10" if table == "figure-10" else MASKING
+    means = {
+        model: {
+            name.removeprefix(f"{MASKING}, ") if name != MASKING else named: (
+                of.mean(name, COST),
+                of.mean(name, SOLVED),
+            )
+            for name in of.runs
+        }
+        for model, of in found.items()
     }
+    return svg_of_points(means, COST, SOLVED)
 
 
 def row_cells(models: Mapping[str, Recomputed], table: str) -> Iterator[Cell]:
