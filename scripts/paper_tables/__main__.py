@@ -52,6 +52,7 @@ def main(arguments: Sequence[str]) -> None:
     told = [] if options.markdown else [MEANING]
     pictures = {ROW_TABLES[name].title: picture(models, name) for name in names if name in DRAWN}
     for name in DRAWN if options.pictures else ():
+        options.pictures.mkdir(exist_ok=True)
         drawn = picture(models, name).replace("<svg", f"<svg {STANDALONE}", 1)
         (options.pictures / f"{name}.svg").write_text(f"{drawn}\n", "utf-8")
     title = "The tables of The Complexity Trap, recomputed"
