@@ -166,7 +166,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
             [*_describe_unbeaten(points, prices[-1])],
             {
                 CHANGES: svg_of_lines(cost_tables.changes(rows)),
-                COST_AND_LOSS: svg_of_points(points),
+                COST_AND_LOSS: svg_of_points({"": points}),
             },
         )
 

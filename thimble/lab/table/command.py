@@ -11,7 +11,7 @@ from pathlib import Path
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.lab.csv_records import read_csv
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
-from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.findings import Findings, ResultTable, svg_of_boxes, svg_of_points
 from thimble.lab.table.outcomes import FEW_PAIRS, correct_p_values, difference, difference_table, rates, with_interval
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
@@ -80,12 +80,24 @@ row for each instance under each strategy.
                 f"{row['instances']:,}",
                 with_interval(row, "solved", "z.1f"),
                 *(with_interval(row, name, ".4g") for name in means),
+                *([f"{row['turns_box'][2]:.4g}"] if "turns" in means else []),
             ]
             for row in rows
         ]
-        columns = ("strategy", "instances", "solved, %", *means)
-        tables = [ResultTable("Rates and costs", columns, cells), difference_table("Differences", rows)]
-        return Findings("Strategies over the same instances", [told], tables, rows, [*_warn(rows, options.baseline)])
+        columns = ("strategy", "instances", "solved, %", *means, *["turns, median"] * ("turns" in means))
+        points = {row["strategy"]: (row["cost"], row["solved"]) for row in rows}
+        boxes = {row["strategy"]: row["turns_box"] for row in rows if "turns_box" in row}
+        return Findings(
+            "Strategies over the same instances",
+            [told],
+            [ResultTable("Rates and costs", columns, cells), difference_table("Differences", rows)],
+            rows,
+            [*_warn(rows, options.baseline)],
+            {  # as in Figures 2 and 4 of The Complexity Trap
+                "Cost against solve rate": svg_of_points({"": points}, "cost", "solved, %"),
+                "Turns": svg_of_boxes({"": boxes}, "turns"),
+            },
+        )
 
 
 def _warn(rows: Rows, baseline: str) -> Iterator[str]:
