@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import count
+from os.path import isfile
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
@@ -124,7 +125,8 @@ def read_trajectories(
 
 
 def _runs(path: Path, observations: str | None, keep_secrets: bool) -> Iterator[Trajectory]:
-    if logs := read_logs(path, keep_secrets=keep_secrets) if path.is_file() else []:
+    there = isfile(path)  # noqa: PTH113 (Path.is_file raises for a name that is too long)
+    if logs := read_logs(path, keep_secrets=keep_secrets) if there else []:
         yield from (_of_log(log, path, observations) for log in logs)
         return
     found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
