@@ -19,11 +19,11 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Asked, ReplyPiece
 from thimble.agent.messages import Message
 from thimble.commands import trajectories
+from thimble.corpus.reading import file_bytes, read_bounded
 from thimble.lab import csv_records
 from thimble.repl.cli import headless, prepare
 from thimble.repl.cli.recordings import load_recording
-from thimble.session import bounded, jsonl
-from thimble.session.bounded import file_bytes
+from thimble.session import jsonl
 from thimble.session.journal import folder, lines
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Branched
@@ -92,7 +92,7 @@ def test_a_bounded_file_is_read_whole_or_refused(data: bytes, most_bytes: int) -
     with TemporaryDirectory() as kept:
         path = Path(kept) / "file"
         path.write_bytes(data)
-        for read in (lambda: file_bytes(path, most_bytes), lambda: bounded.read_bounded(io.BytesIO(data), most_bytes)):
+        for read in (lambda: file_bytes(path, most_bytes), lambda: read_bounded(io.BytesIO(data), most_bytes)):
             if len(data) <= most_bytes:
                 assert read() == data
             else:

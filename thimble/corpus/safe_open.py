@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from thimble.corpus.reading import OPEN_FLAGS, text_of
+from thimble.corpus.reading import NEVER_WAIT, text_of
 
 DEEPEST = 64
 """Maximum depth of folders."""
@@ -23,6 +23,8 @@ LINKS = 16
 """Maximum number of links on the way to a file."""
 MOST_ENTRIES = 500_000
 """Maximum number of names that are read below a folder."""
+OPEN_FLAGS = NEVER_WAIT | getattr(os, "O_NOFOLLOW", 0)
+"""Do not follow a link made after the check."""
 BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 FOLDER_FLAGS = OPEN_FLAGS | getattr(os, "O_DIRECTORY", 0)
 JUNCTION = 0xA0000003

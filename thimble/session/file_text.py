@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.session.bounded import file_bytes, read_bounded
+from thimble.corpus.reading import file_bytes, read_bounded
 
 GZIP = b"\x1f\x8b"
 

@@ -6,7 +6,6 @@ read.
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from pathlib import Path
 
@@ -28,7 +27,7 @@ MEMORY_FILE_BYTES = 200_000
 def words_of(path: Path) -> str:
     """The text of the file, "" without one. Raises UsageError if it cannot be read."""
     try:
-        return read_text(Path(os.path.realpath(path)), MEMORY_FILE_BYTES).strip()
+        return read_text(path, MEMORY_FILE_BYTES).strip()
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:

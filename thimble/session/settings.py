@@ -210,7 +210,7 @@ def _from_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Giv
 
 def _from_file(path: Path, called: str) -> dict[str, Given]:
     try:
-        text = read_text(Path(os.path.realpath(path)), SETTINGS_FILE_BYTES)
+        text = read_text(path, SETTINGS_FILE_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

@@ -77,7 +77,7 @@ def _read(file: Path, torn: list[int]) -> list[Note]:
     number, fix = 0, "fix it, or name another file: --notes FILE"
     try:
         found = []
-        for number, line in enumerate(read_text(Path(os.path.realpath(file)), NOTEBOOK_BYTES).splitlines(), 1):
+        for number, line in enumerate(read_text(file, NOTEBOOK_BYTES).splitlines(), 1):
             try:
                 found += [_note(json.loads(line))] if line.strip() else []
             except json.JSONDecodeError:

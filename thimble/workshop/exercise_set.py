@@ -14,7 +14,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 
 from thimble.agent import foreign
 from thimble.agent.errors import UsageError, in_line
-from thimble.session.bounded import file_bytes
+from thimble.corpus.reading import file_bytes
 from thimble.workshop.checks import named_check
 
 TOML = "workshop.toml"

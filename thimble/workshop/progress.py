@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from thimble.agent.errors import UsageError, in_line
-from thimble.session.bounded import file_bytes
+from thimble.corpus.reading import file_bytes
 from thimble.workshop.exercise_set import OURS, SET_BYTES, SOLUTION, TOML, Exercise, ExerciseSet, load_set
 
 PROGRESS, MINE = "progress.json", "mine.py"

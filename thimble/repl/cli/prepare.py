@@ -16,6 +16,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
 from thimble.commands.replay import call_lengths, newest_calls, replay
+from thimble.corpus.reading import read_bounded
 from thimble.models.chat import Conversation, read_conversation
 from thimble.models.chat import write_message as written
 from thimble.models.prices import read_prices
@@ -24,7 +25,7 @@ from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.streams import write_error_line, write_output
 from thimble.repl.screen.trace import side_began_line, side_line
 from thimble.session import figures
-from thimble.session.bounded import MOST_INPUT_BYTES, read_bounded
+from thimble.session.bounded import MOST_INPUT_BYTES
 from thimble.session.embeddings import embedder_of
 from thimble.session.jsonl import from_json, to_line
 from thimble.session.settings_table import AUTO

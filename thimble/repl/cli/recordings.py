@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.errors import UsageError
 from thimble.agent.events import ReplyPiece
 from thimble.commands.replayed_seconds import WORD_LETTERS, replayed_seconds
+from thimble.corpus.reading import file_bytes
 from thimble.models import READER
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.models.pace import machines
-from thimble.session.bounded import MOST_BYTES, file_bytes
+from thimble.session.bounded import MOST_BYTES
 from thimble.session.journal import folder
 from thimble.session.journal.lines import Line
 from thimble.session.playback import Pace, Playback, Recording, read_recording

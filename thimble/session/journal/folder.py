@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId
-from thimble.session.bounded import MOST_BYTES, MOST_LINE_BYTES, file_bytes
+from thimble.corpus.reading import file_bytes
+from thimble.session.bounded import MOST_BYTES, MOST_LINE_BYTES
 from thimble.session.journal.records import VERSION
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from pathlib import Path
 from thimble.agent.errors import UsageError
 from thimble.agent.events import ReplyPiece
 from thimble.agent.protocols import Waiting
-from thimble.session.bounded import MOST_BYTES, all_of, open_file
+from thimble.corpus.reading import all_of, open_file
+from thimble.session.bounded import MOST_BYTES
 from thimble.session.file_lock import lock_file
 from thimble.session.journal.lines import Damage, Line, Writer, read_lines
 from thimble.session.journal.records import Opened, Record, Remark, Resumed
