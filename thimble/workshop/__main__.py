@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 from thimble.lab.exit_code import exit_code
@@ -37,8 +36,9 @@ def main(arguments: Sequence[str], prog: str = "thimble workshop") -> int:
 
 def _run(arguments: Sequence[str], prog: str) -> None:
     given = _parser(prog).parse_args(arguments or (["next"] if workshop_folder(Path.cwd()) else ["--help"]))
-    passed: bool | None = getattr(import_module("thimble.workshop.commands"), f"{given.command}_command")(given)
-    if passed is False:
+    from thimble.workshop.commands import run_command  # late, so that --help answers at once
+
+    if not run_command(given):
         raise SystemExit(1)
 
 

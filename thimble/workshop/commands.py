@@ -1,4 +1,4 @@
-"""The commands of the workshop. A command returns False if a check did not pass."""
+"""The commands of the workshop."""
 
 from __future__ import annotations
 
@@ -12,77 +12,73 @@ from rich.console import Console
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import console_for, is_plain, say
 from thimble.workshop.exercise_set import OURS, TOML, load_set
-from thimble.workshop.progress import create_workshop, find_workshop
+from thimble.workshop.progress import Progress, create_workshop, find_workshop
 from thimble.workshop.steps import check_file, hint, judge_file, reset, show_done, show_list, show_page
 
 EXAMPLE = "02-window"
 """The exercise of ours that a new set starts with."""
 
 
-def init_command(given: Namespace) -> None:
-    """Make a workshop."""
-    progress = create_workshop(given.folder, given.set)
-    many, where = len(progress.set.exercises), given.folder.resolve()
-    say(_console(), f"{many} exercises are in {where}\nGo there, and begin: thimble workshop next")
+def run_command(given: Namespace) -> bool:
+    """Run the command of a command line; False if a check did not pass.
+
+    Raises:
+        UsageError: this folder is in no workshop, or a file cannot be read or written.
+    """
+    here, out = Path.cwd(), console_for(is_plain(False))
+    match given.command:
+        case "init":
+            progress = create_workshop(given.folder, given.set)
+            many, where = len(progress.set.exercises), given.folder.resolve()
+            say(out, f"{many} exercises are in {where}\nGo there, and begin: thimble workshop next")
+            return True
+        case "new":
+            make_set(given.folder)
+            where = given.folder.resolve()
+            say(out, f"A set with one exercise is in {where}\nGo there, and check it: thimble workshop check")
+            return True
+        case "check" if Path(TOML).is_file():
+            return check_set(here, out)
+    progress = find_workshop(here)
+    match given.command:
+        case "next":
+            if given.exercise:
+                progress.at = progress.chosen = progress.set.find(given.exercise).name
+                progress.save()
+            elif progress.at in progress.done:
+                progress.at = ""
+            show_page(progress, out)
+        case "check":
+            return _check(progress, given.exercise, out)
+        case "watch":
+            from thimble.workshop.watch import watch
+
+            watch(progress, out)
+        case name:
+            {"list": show_list, "hint": hint, "reset": reset}[name](progress, out)
+    return True
 
 
-def next_command(given: Namespace) -> None:
-    """Show a page."""
-    progress = find_workshop(Path.cwd())
-    if given.exercise:
-        progress.at = progress.chosen = progress.set.find(given.exercise).name
-        progress.save()
-    elif progress.at in progress.done:
-        progress.at = ""
-    show_page(progress, _console())
-
-
-def list_command(given: Namespace) -> None:
-    """List the exercises."""
-    show_list(find_workshop(Path.cwd()), _console())
-
-
-def check_command(given: Namespace) -> bool:
-    """Check an exercise, or a set."""
-    if Path(TOML).is_file():
-        return check_set(Path.cwd(), _console())
-    progress = find_workshop(Path.cwd())
-    if given.exercise == "all":
+def _check(progress: Progress, exercise: str, out: Console) -> bool:
+    """Check the exercise of this name, all, or with "" the one of this folder."""
+    if exercise == "all":
         passed = []
-        for exercise in progress.set.exercises:
-            progress.at = exercise.name
-            passed.append(check_file(progress, _console(), line=True))
-        show_done(progress, _console())
+        for one in progress.set.exercises:
+            progress.at = one.name
+            passed.append(check_file(progress, out, line=True))
+        show_done(progress, out)
         return all(passed)
-    if given.exercise:
-        progress.at = progress.set.find(given.exercise).name
-    return check_file(progress, _console())
+    if exercise:
+        progress.at = progress.set.find(exercise).name
+    return check_file(progress, out)
 
 
-def hint_command(given: Namespace) -> None:
-    """Show a hint."""
-    hint(find_workshop(Path.cwd()), _console())
-
-
-def reset_command(given: Namespace) -> None:
-    """Write the starter."""
-    reset(find_workshop(Path.cwd()), _console())
-
-
-def watch_command(given: Namespace) -> None:
-    """Check at every save."""
-    from thimble.workshop.watch import watch
-
-    watch(find_workshop(Path.cwd()), _console())
-
-
-def new_command(given: Namespace) -> None:
+def make_set(folder: Path) -> None:
     """Write a set of one exercise, a copy of one of ours, to change.
 
     Raises:
         UsageError: there is a set already, or the folder cannot be written.
     """
-    folder = given.folder
     if (folder / TOML).exists():
         raise UsageError(f"{folder} has a set already, in {TOML}", "give the name of a new folder")
     parts = (OURS / TOML).read_text(encoding="utf-8").split("[[exercise]]")
@@ -93,7 +89,6 @@ def new_command(given: Namespace) -> None:
         (folder / TOML).write_text(f"title = {title}\n\n[[exercise]]{example}\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be made: {error.strerror}", "give the name of a new folder") from error
-    say(_console(), f"A set with one exercise is in {folder.resolve()}\nGo there, and check it: thimble workshop check")
 
 
 def check_set(folder: Path, out: Console) -> bool:
@@ -114,7 +109,3 @@ def check_set(folder: Path, out: Console) -> bool:
         if not faults:
             say(out, f"✓ {exercise.name}: the solution passes; the starter fails: {begun.why}")
     return not wrong
-
-
-def _console() -> Console:
-    return console_for(is_plain(False))
