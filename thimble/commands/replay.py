@@ -20,7 +20,7 @@ from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View, measure, prepare
-from thimble.commands.faults import Faults, needs_of
+from thimble.commands.faults import Faults, Needs, needs_of
 from thimble.session.journal.state import SavedState
 
 if TYPE_CHECKING:
@@ -140,8 +140,8 @@ class Replayed:
         """Whether every call kept to the budget."""
         return not (self.failed or self.refused or self.over)
 
-    def add(self, call: ReplayedCall) -> None:
-        """Add the figures of the next call."""
+    def add(self, call: ReplayedCall, needs: Needs) -> None:
+        """Add the figures of the next call of a history whose actions have these `needs`."""
         self.next = view = call.view
         self.asked += call.asked
         self.refused += view is None
@@ -150,6 +150,7 @@ class Replayed:
             self.prefill += view.prefill
             self.over += view.tokens > view.limit
             self.most_over = max(self.most_over, view.tokens - view.limit)
+            self.faults.add(needs, view)
 
 
 def replay_session(session: Session, spec: str) -> Replayed:
@@ -169,9 +170,7 @@ def replay_session(session: Session, spec: str) -> Replayed:
     needs = needs_of(fork.history)
     try:
         for call in replay_agent(fork):
-            found.add(call)
-            if call.view:
-                found.faults.add(needs, call.view)
+            found.add(call, needs)
     except (Exception, SystemExit) as error:  # the user's own strategy may raise anything
         found.failed = describe_failure(error, spec)
         found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked
@@ -200,8 +199,7 @@ def _recorded(session: Session) -> Replayed:
     for view in (*views, next_):
         more = schemas - view.overhead  # the other rows have these schemas
         prefill = view.prefill + (0 if view.cached else more)
-        found.add(ReplayedCall(replace(view, tokens=view.tokens + more, prefill=prefill, limit=agent.limit)))
-        found.faults.add(needs, view)
+        found.add(ReplayedCall(replace(view, tokens=view.tokens + more, prefill=prefill, limit=agent.limit)), needs)
     return found
 
 

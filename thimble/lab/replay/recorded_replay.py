@@ -19,8 +19,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned, task
 from thimble.agent.view import View
 from thimble.commands.as_recorded import as_recorded
-from thimble.commands.faults import Faults
-from thimble.commands.replay import AS_RECORDED, ReplayedCall
+from thimble.commands.replay import AS_RECORDED, Replayed, ReplayedCall
 from thimble.commands.replay import replay as replay_history
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.action_similarity import Action, similarity
@@ -149,20 +148,19 @@ def run_figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter
     `refused` those that cannot fit. `agreement` is the mean over the `acted` calls, for which an action was proposed.
     `history_tokens` and `observation_tokens` count the recorded run. The last four are `Faults`.
     """
-    views = [call.view for call in calls if call.view]
-    asked = [side for call in calls for side in call.asked if not side.error]
+    found = Replayed("")
+    for call in calls:
+        found.add(call, run.needs)
+    asked = [side for side in found.asked if not side.error]
     reported = [(side.shared, side.usage.cached_tokens) for side in asked]  # a reported count beats ours
-    faults = Faults()
-    for view in views:
-        faults.add(run.needs, view)
     alike = [call.agreement for call in calls if call.agreement is not None]
     return {
-        "calls": len(views),
-        "refused": len(calls) - len(views),
-        "prompt_tokens": sum(view.tokens for view in views),
-        "prefill_tokens": sum(view.prefill for view in views),
-        "over_budget": sum(view.tokens > view.limit for view in views),
-        "edits": sum(view.edited for view in views),
+        "calls": len(calls) - found.refused,
+        "refused": found.refused,
+        "prompt_tokens": found.prompt,
+        "prefill_tokens": found.prefill,
+        "over_budget": found.over,
+        "edits": sum(call.view.edited for call in calls if call.view),
         "side_calls": len(asked),
         "side_prompt_tokens": sum(side.prompt_tokens for side in asked),
         "side_cached_tokens": sum((shared if cached is None else cached) or 0 for shared, cached in reported),
@@ -171,7 +169,7 @@ def run_figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter
         "observation_tokens": sum(counter.count(message) for message in run.messages if message.role == "tool"),
         "acted": len(alike),
         "agreement": fmean(alike) if alike else None,
-        **asdict(faults),
+        **asdict(found.faults),
     }
 
 
