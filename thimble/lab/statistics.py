@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-RESAMPLES, SEED = 10_000, 0
+RESAMPLES = 10_000
 TAILS = (0.025, 0.975)
 """The quantiles that bound a 95 % interval."""
 DRAWS_AT_ONCE = 100_000
@@ -62,7 +62,7 @@ def resample_means(values: ArrayLike, *, resamples: int = RESAMPLES) -> Floats:
         raise ValueError("there is nothing to resample")
     if math.fsum(ordered) < 0:
         return -resample_means(-ordered, resamples=resamples)[::-1]
-    draw = np.random.default_rng(SEED)
+    draw = np.random.default_rng(0)
     rows = max(1, DRAWS_AT_ONCE // ordered.size)
     sizes = [min(rows, resamples - done) for done in range(0, resamples, rows)]
     means = np.concatenate([ordered[draw.integers(ordered.size, size=(n, ordered.size))].mean(axis=1) for n in sizes])
@@ -80,7 +80,7 @@ def least_shares(rows: ArrayLike) -> list[float]:
     if not values.size:
         raise ValueError("there is nothing to resample")
     n = values.shape[1]
-    draw, step = np.random.default_rng(SEED), max(1, DRAWS_AT_ONCE // n)
+    draw, step = np.random.default_rng(0), max(1, DRAWS_AT_ONCE // n)
     first = np.zeros(len(values))
     for done in range(0, RESAMPLES, step):
         counts = draw.multinomial(n, np.full(n, 1 / n), min(step, RESAMPLES - done))

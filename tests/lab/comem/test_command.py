@@ -64,8 +64,9 @@ def test_the_printed_speedups_are_those_of_the_paper() -> None:
 @given(nasty_histories())
 def test_a_recorded_run_has_all_tokens_of_its_history(history: list[Message]) -> None:
     counter = counter_of("no such model")
-    run = of_trajectory(Trajectory("run", history), counter)
-    counted = sum(map(counter.count, repair(history).messages))
+    messages = repair(history).messages
+    run = of_trajectory(Trajectory("run", messages), counter)
+    counted = sum(map(counter.count, messages))
     assert run.head + sum(turn.size for turn in run.turns) == counter.overhead(()) + counted
 
 

@@ -11,7 +11,6 @@ from statistics import NormalDist
 
 from thimble.agent.budget import Counter
 from thimble.agent.messages import turns
-from thimble.agent.repair import repair
 from thimble.commands.trajectories import Trajectory
 
 MOST_STEPS = 100
@@ -71,7 +70,7 @@ def _lognormal(mean: float, quantile: float) -> int:
 
 def recorded_sizes(trajectory: Trajectory, counter: Counter) -> AgentRun:
     """The sizes of a recorded run. User messages between two calls count as observations."""
-    messages = repair(trajectory.messages).messages
+    messages = trajectory.messages
     sizes = [counter.count(message) for message in messages]
     bounds = [*(turn.start for turn in turns(messages)), len(messages)]
     found = [TurnSize(sizes[at], sum(sizes[at + 1 : stop])) for at, stop in pairwise(bounds)]

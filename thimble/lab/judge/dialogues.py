@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from random import Random
 
@@ -41,14 +40,13 @@ def generate_runs(seed: int) -> list[Trajectory]:
                 messages.append(Message("", "assistant", f"I read {known[-1]}.", calls=(call,)))
                 messages.append(Message("", "tool", tools.read_article(known[-1]), call_id=call.id, name=call.name))
             messages.append(Message("", "assistant", f"That is in {known[-1]}."))
-        runs.append(Trajectory(f"dialogue {number}", messages))
+        runs.append(Trajectory(f"dialogue {number}", repair(messages).messages))  # which gives them ids
     return runs
 
 
 def plant_facts(run: Trajectory, seed: int) -> Dialogue:
-    """The repaired run, and facts of some of its results, drawn with the seed."""
-    messages = repair(run.messages).messages
-    return replace(run, messages=messages), facts_of(messages, Random(f"{seed} {run.name}"), FACTS)
+    """The run, and facts of some of its results, drawn with the seed."""
+    return run, facts_of(run.messages, Random(f"{seed} {run.name}"), FACTS)
 
 
 def facts_of(messages: Sequence[Message], random: Random, most: int) -> list[str]:
