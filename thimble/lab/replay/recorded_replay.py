@@ -13,7 +13,6 @@ from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.fit import fit
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import UNKNOWN_MODEL, Backend, Strategy
-from thimble.agent.repair import repair
 from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned, task
@@ -133,9 +132,8 @@ def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
     """Whether the smallest possible view fits; if not, the call is left out under every strategy, even `none`."""
     if not budget.over(history):
         return True
-    messages = repair(history).messages
     try:
-        fit(messages, budget, pinned(messages), early={*task(messages)[:-1]})
+        fit(history, budget, pinned(history), early={*task(history)[:-1]})
     except BudgetError:
         return False
     return True
