@@ -37,7 +37,7 @@ from thimble.models import chat
 from thimble.models.text_observations import recognised
 from thimble.strategies.table import STRATEGIES
 
-CHANGES = "The change of the cost of each run, in percent, from the least to the most, at the last price"
+COST_CHANGES = "The change of the cost of each run, in percent, from the least to the most, at the last price"
 COST_AND_LOSS = "Lost, from the left, and the change of the cost, from below, in percent, at the last price"
 """Captions of the page's pictures."""
 
@@ -165,7 +165,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
             rows,
             [*_describe_unbeaten(points, prices[-1])],
             {
-                CHANGES: svg_of_lines(cost_tables.changes(rows)),
+                COST_CHANGES: svg_of_lines(cost_tables.changes(rows)),
                 COST_AND_LOSS: svg_of_points({"": points}),
             },
         )
