@@ -17,16 +17,17 @@ from operator import attrgetter
 from pathlib import Path
 
 from scripts.paper_tables.cells import MEANING, VERDICTS, Cell, cells, notes
-from scripts.paper_tables.figures import ROW_TABLES, row_cells, turn_lines
+from scripts.paper_tables.figures import DRAWN, ROW_TABLES, picture, row_cells
 from scripts.paper_tables.printed import TABLES
-from scripts.paper_tables.published import CODER, runs
+from scripts.paper_tables.published import runs
 from scripts.paper_tables.recomputed import Recomputed
 from thimble.lab.exit_code import exit_code
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable, publish, svg_of_lines
+from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.session.parser import Parser
 
 PROG = "python -m scripts.paper_tables"
+STANDALONE = 'xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" style="background: white; color: black"'
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = Parser(PROG, description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
     parser.add_argument("file", type=Path, metavar="FILE", help="the published rows")
     parser.add_argument("--table", choices=[*TABLES, *ROW_TABLES], help="one table; default: all")
+    parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="also write Figures 2, 4 and 10 as SVG files")
     add_output(parser)
     options = parser.parse_args(arguments)
     models = {model: Recomputed(model, of) for model, of in runs(options.file).items()}
@@ -48,12 +50,13 @@ def main(arguments: Sequence[str]) -> None:
     tables.append(ResultTable("Verdicts", ["table", "cells", *VERDICTS], counts))
     flat = [asdict(cell) for of in made.values() for cell in of]
     told = [] if options.markdown else [MEANING]
-    lines = turn_lines(models[CODER].runs) if options.table == "figure-4" else {}
-    title, drawn = (
-        "The tables of The Complexity Trap, recomputed",
-        "Turns of the runs, from the shortest to the longest",
-    )
-    publish(Findings(title, told, tables, flat, pictures={drawn: svg_of_lines(lines)}), options, PROG, arguments)
+    pictures = {ROW_TABLES[name].title: picture(models, name) for name in names if name in DRAWN}
+    for name in DRAWN if options.pictures else ():
+        options.pictures.mkdir(exist_ok=True)
+        drawn = picture(models, name).replace("<svg", f"<svg {STANDALONE}", 1)
+        (options.pictures / f"{name}.svg").write_text(f"{drawn}\n", "utf-8")
+    title = "The tables of The Complexity Trap, recomputed"
+    publish(Findings(title, told, tables, flat, pictures=pictures), options, PROG, arguments)
 
 
 def _counts(found: Sequence[Cell]) -> Iterator[str]:

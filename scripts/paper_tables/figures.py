@@ -11,9 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from scripts.paper_tables.cells import Cell
-from scripts.paper_tables.printed import COST, COST_WITHOUT, MASKING, RAW, SOLVED, SUMMARY, TABLES, THINKING, TURNS
-from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500, Runs
+from scripts.paper_tables.printed import (
+    COST,
+    COST_WITHOUT,
+    MASKING,
+    MEDIAN,
+    RAW,
+    SOLVED,
+    SUMMARY,
+    TABLES,
+    THINKING,
+    TURNS,
+)
+from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500
 from scripts.paper_tables.recomputed import Recomputed
+from thimble.lab.findings import svg_of_boxes, svg_of_points
+from thimble.lab.table.outcomes import box
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,7 @@ OF_EACH: Mapping[str, Callable[[Recomputed, str], str]] = {
     SOLVED: lambda of, strategy: f"{of.mean(strategy, SOLVED):.1f}",
     COST: lambda of, strategy: f"{of.mean(strategy, COST):.2f}",
     TURNS: lambda of, strategy: f"{of.mean(strategy, TURNS):.1f}",
+    MEDIAN: lambda of, strategy: f"{np.median([*of.values(strategy, TURNS).values()]):g}",
     THINKING: lambda of, strategy: f"{of.mean(strategy, THINKING):.1f}",
     "on the frontier": _unbeaten,
     "experiment": lambda of, strategy: EXPERIMENTS[of.model].get(strategy, f"50 of the rows of {CODER}"),
@@ -83,7 +97,7 @@ _TRADE = ("rows", SOLVED, "Δ solve rate, points", COST, "Δ cost, $", "on the f
 FIGURES: Mapping[str, RowTable] = {
     "figure-2": RowTable("Figure 2: cost against solve rate in SWE-agent", _MAIN, _TRADE),
     "figure-4": RowTable(
-        "Figure 4: turns in SWE-agent", _MAIN, (TURNS, "Δ turns, %", "Δ turns", "longer, %", "shorter, %")
+        "Figure 4: turns in SWE-agent", _MAIN, (TURNS, MEDIAN, "Δ turns, %", "Δ turns", "longer, %", "shorter, %")
     ),
     "direct": RowTable(
         f"{SUMMARY} against {MASKING} in SWE-agent",
@@ -95,9 +109,9 @@ FIGURES: Mapping[str, RowTable] = {
     "figure-10": RowTable(
         "Figure 10: cost against solve rate in OpenHands, with masking from M = 10 to 86",
         (OPENHANDS,),
-        (*_TRADE, TURNS),
+        (*_TRADE, TURNS, MEDIAN, THINKING),
     ),
-    "openhands-500": RowTable("OpenHands on 500 instances", (OPENHANDS_500,), (*_TRADE, TURNS)),
+    "openhands-500": RowTable("OpenHands on 500 instances", (OPENHANDS_500,), (*_TRADE, TURNS, MEDIAN)),
     "hybrid-n": RowTable("The hybrid with N = 43 and N = 21 on 50 instances", (FIFTY,), (*_TRADE, TURNS)),
 }
 ROW_TABLES: Mapping[str, RowTable] = {
@@ -106,15 +120,30 @@ ROW_TABLES: Mapping[str, RowTable] = {
         "Which experiment feeds which table", (*EXPERIMENTS,), ("experiment", "rows", THINKING, "has a row in")
     ),
 }
+DRAWN = ("figure-2", "figure-4", "figure-10")
+"""The tables that have a picture."""
 
 
-def turn_lines(runs: Runs) -> dict[str, list[float]]:
-    """Figure 4 as lines: 21 quantiles of the turns of each strategy's runs, from the shortest to the longest."""
-    quantiles = np.linspace(0, 1, 21)
-    return {
-        strategy: [*map(float, np.quantile([one.turns for one in run.values()], quantiles))]
-        for strategy, run in runs.items()
+def picture(models: Mapping[str, Recomputed], table: str) -> str:
+    """Figure 2, 4 or 10 as SVG: cost against solve rate, or turns; "" for another table."""
+    found = {model: models[model] for model in (ROW_TABLES[table].models if table in DRAWN else ())}
+    if table == "figure-4":
+        turns = {
+            model: {name: box([*of.values(name, TURNS).values()]) for name in of.runs} for model, of in found.items()
+        }
+        return svg_of_boxes(turns, TURNS)
+    named = "M = 10" if table == "figure-10" else MASKING
+    means = {
+        model: {
+            name.removeprefix(f"{MASKING}, ") if name != MASKING else named: (
+                of.mean(name, COST),
+                of.mean(name, SOLVED),
+            )
+            for name in of.runs
+        }
+        for model, of in found.items()
     }
+    return svg_of_points(means, COST, SOLVED)
 
 
 def row_cells(models: Mapping[str, Recomputed], table: str) -> Iterator[Cell]:

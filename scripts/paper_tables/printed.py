@@ -13,7 +13,7 @@ from dataclasses import dataclass
 RAW, MASKING, SUMMARY = "Raw Agent", "Observation Masking", "LLM-Summary"
 HYBRID, NAIVE_HYBRID = "Hybrid", "Hybrid, N = 21"
 SOLVED, COST, COST_WITHOUT, TURNS = "solve rate, %", "cost, $", "cost without summaries, $", "turns"
-THINKING = "thinking tokens a turn"
+MEDIAN, THINKING = "turns, median", "thinking tokens a turn"
 AGAINST_RAW, AGAINST_MASKING = f"turns against {RAW}, %", f"turns against {MASKING}, %"
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 

@@ -8,7 +8,9 @@ import json
 from argparse import Namespace
 from contextlib import redirect_stdout
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable, publish, svg_of_lines, svg_of_points, write_page
+from thimble.lab.findings import Findings, ResultTable, publish, svg_of_boxes, svg_of_lines, svg_of_points, write_page
 from thimble.session.parser import Parser
 
 WORDS = st.one_of(
@@ -34,6 +36,14 @@ TABLES = st.integers(1, 4).flatmap(
     )
 )
 NUMBERS = st.floats(-1e6, 1e6)
+
+
+def grouped(
+    figures: st.SearchStrategy[tuple[float, ...]],
+) -> st.SearchStrategy[dict[str, dict[str, tuple[float, ...]]]]:
+    return st.dictionaries(WORDS, st.dictionaries(WORDS, figures, max_size=3), max_size=3)
+
+
 FINDINGS = st.builds(
     Findings,
     WORDS,
@@ -44,7 +54,8 @@ FINDINGS = st.builds(
         WORDS,
         st.one_of(
             st.builds(svg_of_lines, st.dictionaries(WORDS, st.lists(NUMBERS, max_size=3), max_size=2)),
-            st.builds(svg_of_points, st.dictionaries(WORDS, st.tuples(NUMBERS, NUMBERS), max_size=3)),
+            st.builds(svg_of_points, grouped(st.tuples(NUMBERS, NUMBERS))),
+            st.builds(svg_of_boxes, grouped(st.tuples(*[st.floats(0, 1e6)] * 6)), WORDS),
         ),
         max_size=2,
     ),
@@ -105,6 +116,38 @@ def test_any_words_make_a_page_that_runs_nothing(tmp_path_factory: pytest.TempPa
     assert page.count("<svg") == sum(map(bool, found.pictures.values()))
     assert not reading.tags & {"script", "link", "img", "iframe", "object", "b"}
     assert not {name for name in reading.attributes if name.startswith("on") or name in ("href", "src", "style")}
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2))
+def test_points_have_their_places_and_no_names_overlap(points: dict[str, tuple[int, int]]) -> None:
+    drawing = ElementTree.fromstring(svg_of_points({"": points}))
+    dots = {(dot.attrib["cx"], dot.attrib["cy"]) for dot in drawing.iter("circle")}
+    (left, right), (low, high) = ((min(of), max(of)) for of in zip(*points.values(), strict=True))
+    wide, tall = 600 / (right - left or 1), 300 / (high - low or 1)
+    assert dots == {(f"{(x - left) * wide:.1f}", f"{(high - y) * tall:.1f}") for x, y in points.values()}
+    names = [
+        (float(text.attrib["x"]), float(text.attrib["y"])) for text in drawing.iter("text") if text.text in [*points]
+    ]
+    assert len(names) == len(points)
+    assert all(abs(x - u) > 10 or abs(y - v) >= 14.9 for (x, y), (u, v) in combinations(names, 2))
+
+
+def test_scales_have_round_values_at_their_places() -> None:
+    drawing = ElementTree.fromstring(svg_of_points({"": {"a": (0.18, 15), "b": (1.29, 54.8)}}, "cost, $", "solved, %"))
+    texts = {text.text: (text.attrib["x"], text.attrib["y"]) for text in drawing.iter("text")}
+    assert texts.keys() == {"a", "b", "cost, $", "solved, %"} | {
+        *("0.2", "0.4", "0.6", "0.8", "1", "1.2"),
+        *("20", "30", "40", "50"),
+    }
+    assert float(texts["0.2"][0]) == pytest.approx(600 * 0.02 / 1.11, abs=0.1)
+    assert float(texts["20"][1]) == pytest.approx(300 * 34.8 / 39.8 + 5, abs=0.1)
+
+
+def test_a_box_is_drawn_to_scale() -> None:
+    drawing = svg_of_boxes({"model": {"raw": (1, 2, 3, 5, 10, 4)}, "other": {"raw": (0, 0, 0, 0, 0, 0)}}, "turns")
+    assert 'd="M60.0 10H120.0V2H300.0V18H120.0V10M300.0 10H600.0M180.0 2v16"' in drawing
+    assert 'x="240.0" y="15" fill="royalblue" text-anchor="middle">★' in drawing
+    assert svg_of_boxes({}) == svg_of_points({}) == ""
 
 
 def test_foreign_words_are_no_markup_of_the_terminal() -> None:

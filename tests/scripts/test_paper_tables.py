@@ -22,11 +22,14 @@ from scripts.paper_tables.figures import ROW_TABLES
 from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES, TURNS
 from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS
 from scripts.paper_tables.recomputed import Figure, change
+from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 from thimble.lab.statistics import compare_paired
 
 PUBLISHED = os.environ.get("THIMBLE_PUBLISHED_ROWS", "")
 """The published rows, which are not part of the project; what needs them is skipped without."""
+
+FIGURES = ROOT / "docs" / "results" / "figures"
 
 INSTANCES = [f"i{number}" for number in range(12)]
 UNPUBLISHED = ("Gemini 2.5 Flash", SUMMARY, "i3")
@@ -317,3 +320,28 @@ def test_the_frontier_is_what_no_other_strategy_beats(
     assert {
         one["strategy"] for one in found if (one["column"], one["recomputed"]) == ("on the frontier", "yes")
     } == best
+
+
+def test_the_pictures_show_the_means_and_the_boxes(
+    published: tuple[Path, Published], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rows = published
+    page = tmp_path / "page.html"
+    said(capsys, path, "--pictures", tmp_path / "new", "--report", page)
+    drawn = [(tmp_path / "new" / f"{name}.svg").read_text() for name in ("figure-2", "figure-4", "figure-10")]
+    assert all(picture.split(">", 1)[1] in page.read_text() for picture in drawn)
+    assert [picture.count("<circle") for picture in drawn] == [15, 0, 11]
+    assert drawn[1].count("★") == 15
+    costs = {name: mean(row["cost"] for row in rows_of(rows, OPENHANDS, name)) for name in EXPERIMENTS[OPENHANDS]}
+    place = 600 * (costs[SUMMARY] - min(costs.values())) / (max(costs.values()) - min(costs.values()))
+    assert f'<circle cx="{place:.1f}"' in drawn[2]
+
+
+def test_the_pictures_of_the_page_are_those_of_the_published_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not PUBLISHED:
+        pytest.skip("THIMBLE_PUBLISHED_ROWS names no rows")
+    said(capsys, PUBLISHED, "--table", "5", "--pictures", tmp_path)
+    for picture in tmp_path.iterdir():
+        assert picture.read_text() == (FIGURES / picture.name).read_text()

@@ -110,6 +110,11 @@ class Experiment(ABC, Generic[CaseT]):
         """The points of the page by name, each from the left and from below."""
         return {}
 
+    def pictures(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, str]:
+        """The pictures of the page, as SVG, by their captions."""
+        points = {"": self.points(rows, options)}
+        return {self.drawn: svg_of_lines(self.lines(rows, options)), self.pointed: svg_of_points(points)}
+
 
 def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: str) -> None:
     """Parse the flags, measure the cases, and publish the rows in the form that the flags name.
@@ -125,11 +130,7 @@ def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: 
     rows = experiment.derive(_measured(experiment, options), options)
     told = [*experiment.headline(rows, options)]
     tables = [table for table in experiment.tables(rows, options) if table.rows]
-    notes, lines = [*experiment.notes(rows, options)], experiment.lines(rows, options)
-    pictures = {
-        experiment.drawn: svg_of_lines(lines),
-        experiment.pointed: svg_of_points(experiment.points(rows, options)),
-    }
+    notes, pictures = [*experiment.notes(rows, options)], experiment.pictures(rows, options)
     publish(Findings(experiment.title, told, tables, rows, notes, pictures), options, prog, arguments)
 
 

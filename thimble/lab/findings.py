@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -172,19 +173,92 @@ def _html_table(table: ResultTable) -> Iterator[str]:
     yield "</table>"
 
 
-def svg_of_points(points: Mapping[str, tuple[float, float]]) -> str:
-    """The points with their names, and the values at the ends of both scales; "" for no points."""
-    if not points:
+COLOURS = ("royalblue", "crimson", "seagreen", "darkorange", "mediumorchid", "slategray")
+BOXES = "box: half of the values; bar: median; star: mean; whisker: to the last value within 1.5 boxes"
+Groups = Mapping[str, Mapping[str, Sequence[float]]]
+"""Figures by group and name. A group has its own colour, unless it is the only one."""
+
+
+def svg_of_points(groups: Groups, across: str = "", up: str = "") -> str:
+    """Points (x, y) with their names; the scales are named `across` and `up`; "" for no points.
+
+    Lines join the points of a group if there are several groups.
+    """
+    every = [point for points in groups.values() for point in points.values()]
+    if not every:
         return ""
-    (left, right), (low, high) = ((min(of), max(of)) for of in zip(*points.values(), strict=True))
-    drawn = ['<path d="M0 0V300H600" fill="none" stroke="gray"/>']
-    for name, (x, y) in points.items():
-        at = 600 * (x - left) / (right - left or 1), 300 * (high - y) / (high - low or 1)
-        drawn.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4"/>')
-        drawn.append(f'<text x="{at[0] + 8:.1f}" y="{at[1] + 4:.1f}">{escape(name)}</text>')
-    ends = ((0, 318, left), (580, 318, right), (-46, 300, low), (-46, 8, high))
-    drawn += [f'<text x="{x}" y="{y}" fill="gray">{value:,.0f}</text>' for x, y, value in ends]
-    return "\n".join(['<svg viewBox="-50 -20 950 350" font-size="14">', *drawn, "</svg>"])
+    (left, right), (low, high) = ((min(of), max(of)) for of in zip(*every, strict=True))
+    wide, tall = 600 / (right - left or 1), 300 / (high - low or 1)
+    drawn, marks, taken = list[str](), list[Any](), list[tuple[float, float, float]]()
+    for at, told in _ticks(low, high):
+        drawn.append(f'<path d="M-5 {(high - at) * tall:.1f}H610" stroke="gray" opacity=".4"/>')
+        drawn.append(f'<text x="-10" y="{(high - at) * tall + 5:.1f}" fill="gray" text-anchor="end">{told}</text>')
+    drawn.append(f'<text x="-10" y="-25" fill="gray">{escape(up)}</text>')
+    for number, (group, ink, points) in enumerate(_in_colours(groups)):
+        found = [((high - y) * tall, (x - left) * wide, escape(name), ink) for name, (x, y) in points.items()]
+        marks += found
+        taken += [(y, x - 6, x + 6) for y, x, *_ in found]
+        if len(groups) > 1:
+            drawn.append(f'<text x="760" y="{20 * number + 10}" fill="{ink}">{escape(group)}</text>')
+            path = " ".join(f"{x:.1f},{y:.1f}" for y, x, *_ in found)
+            drawn.append(f'<polyline points="{path}" fill="none" stroke="{ink}" opacity=".4"/>')
+    for y, x, name, ink in sorted(marks):
+        at, start, end = y, x + 10, x + 20 + 8 * len(name)
+        while any(abs(at - other) < 15 and start < stop and begin < end for other, begin, stop in taken):
+            at += 1  # down to a free place
+        taken.append((at, start, end))
+        drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{ink}"/>')
+        drawn.append(f'<path d="M{x:.1f} {y:.1f}L{x + 10:.1f} {at:.1f}" stroke="{ink}"/>')
+        drawn.append(f'<text x="{x + 12:.1f}" y="{at + 5:.1f}" fill="{ink}">{name}</text>')
+    bottom = max(310, *(round(at) + 10 for at, *_ in taken))
+    scale = _scale_across(left, right, bottom, across)
+    return "\n".join([f'<svg viewBox="-60 -45 1020 {bottom + 95}" font-size="14">', *scale, *drawn, "</svg>"])
+
+
+def svg_of_boxes(groups: Groups, across: str = "") -> str:
+    """A box plot with a row for each name, on a scale from 0 that is named `across`; "" for no boxes.
+
+    A box is (low, quartile, median, quartile, high, mean), where `low` and `high` are the ends of the whiskers.
+    """
+    most = max((max(box) for boxes in groups.values() for box in boxes.values()), default=0)
+    if not most:
+        return ""
+    wide, at, drawn = 600 / most, 0, list[str]()
+    for group, ink, boxes in _in_colours(groups):
+        drawn.append(f'<text x="-380" y="{at + 15}" fill="{ink}">{escape(group)}</text>')
+        for name, figures in boxes.items():
+            low, first, middle, third, high, mean = (f"{figure * wide:.1f}" for figure in figures)
+            drawn.append(f'<text x="-10" y="{at + 15}" fill="{ink}" text-anchor="end">{escape(name)}</text>')
+            path = f"M{low} {at + 10}H{first}V{at + 2}H{third}V{at + 18}H{first}V{at + 10}M{third} {at + 10}H{high}"
+            drawn.append(f'<path d="{path}M{middle} {at + 2}v16" fill="none" stroke="{ink}" stroke-width="1.5"/>')
+            drawn.append(f'<text x="{mean}" y="{at + 15}" fill="{ink}" text-anchor="middle">★</text>')
+            at += 24
+        at += 10
+    scale = [*_scale_across(0, most, at, across), f'<text x="-380" y="{at + 40}" fill="gray">{BOXES}</text>']
+    return "\n".join([f'<svg viewBox="-390 -10 1020 {at + 60}" font-size="14">', *scale, *drawn, "</svg>"])
+
+
+def _in_colours(groups: Groups) -> Iterator[tuple[str, str, Mapping[str, Sequence[float]]]]:
+    """Each group with its colour."""
+    for number, (group, named) in enumerate(groups.items()):
+        yield group, COLOURS[number % len(COLOURS)] if len(groups) > 1 else "currentColor", named
+
+
+def _ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
+    """Three to ten round values of a scale, each with its text; fewer if it is almost a point."""
+    unit = 10 ** math.floor(math.log10(max(high - low, 1e-9 * max(1, abs(high), abs(low)))))
+    step = next(unit * part for part in (1, 0.5, 0.2) if high - low >= 3 * unit * part or part == 0.2)
+    for number in range(math.ceil(low / step), math.floor(high / step) + 1):
+        yield number * step, f"{number * step:,.10g}"
+
+
+def _scale_across(left: float, right: float, bottom: float, name: str) -> Iterator[str]:
+    """The scale below a picture."""
+    for at, told in _ticks(left, right):
+        x = (at - left) * 600 / (right - left or 1)
+        yield f'<path d="M{x:.1f} -10V{bottom + 5}" stroke="gray" opacity=".4"/>'
+        yield f'<text x="{x:.1f}" y="{bottom + 20}" fill="gray" text-anchor="middle">{told}</text>'
+    yield f'<text x="610" y="{bottom + 40}" fill="gray" text-anchor="end">{escape(name)}</text>'
 
 
 def svg_of_lines(lines: Mapping[str, Sequence[float]]) -> str:

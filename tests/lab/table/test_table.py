@@ -7,7 +7,7 @@ import gzip
 import json
 import re
 from pathlib import Path
-from statistics import mean
+from statistics import mean, quantiles
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from thimble.agent.errors import UsageError
 from thimble.lab.statistics import compare_paired, holm, wilson
 from thimble.lab.table.command import main
-from thimble.lab.table.outcomes import differences, rates
+from thimble.lab.table.outcomes import box, differences, rates
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -93,12 +93,24 @@ def test_what_is_left_out_is_said(own: Path, capsys: pytest.CaptureFixture[str])
 
 def test_turns_are_compared_if_the_file_has_them(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own.write_text("instance,strategy,solved,cost,turns\na,none,1,2,10\nb,none,0,3,20\na,mask,1,1,13\nb,mask,1,2,27\n")
-    told = said(capsys, own, "--markdown")
-    assert "| mask | 2 | 100.0 [34.2, 100.0] | 1.5 [1, 2] | 20 [13, 27] |" in told
+    page = own.with_suffix(".html")
+    told = said(capsys, own, "--markdown", "--report", str(page))
+    assert "| mask | 2 | 100.0 [34.2, 100.0] | 1.5 [1, 2] | 20 [13, 27] | 20 |" in told
+    assert [title in page.read_text() for title in ("<h2>Cost against solve rate</h2>", "<h2>Turns</h2>")] == [True] * 2
     assert "| strategy | pairs | Δ solved, points | p | Holm | Δ cost | p | Holm | Δ turns | p | Holm |" in told
     assert "| +5 [+3, +7] | 0.0000 |" in told
     own.write_text(OWN)
     assert "turns" not in said(capsys, own, "--markdown")
+
+
+@given(st.lists(st.integers(0, 250), min_size=2, max_size=30))
+def test_a_box_has_quartiles_and_ends_at_values(turns: list[int]) -> None:
+    low, first, middle, third, high, average = box(turns)
+    assert [first, middle, third, average] == pytest.approx([*quantiles(turns, method="inclusive"), mean(turns)])
+    reach = 1.5 * (third - first) + 1e-9
+    assert {low, high} <= {*turns}
+    assert all(low <= one <= high or one < first - reach or one > third + reach for one in turns)
+    assert first - reach <= low <= high <= third + reach
 
 
 @pytest.mark.parametrize(

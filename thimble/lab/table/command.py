@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.lab.csv_records import read_csv
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
-from thimble.lab.findings import ResultTable
+from thimble.lab.findings import ResultTable, svg_of_boxes, svg_of_points
 from thimble.lab.table.outcomes import FEW_PAIRS, correct_p_values, difference, difference_table, rates, with_interval
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
@@ -87,11 +87,22 @@ row for each instance under each strategy.
                 f"{row['instances']:,}",
                 with_interval(row, "solved", "z.1f"),
                 *(with_interval(row, name, ".4g") for name in means),
+                *([f"{row['turns_box'][2]:.4g}"] if "turns" in means else []),
             ]
             for row in rows
         ]
-        yield ResultTable("Rates and costs", ("strategy", "instances", "solved, %", *means), cells)
+        columns = ("strategy", "instances", "solved, %", *means, *["turns, median"] * ("turns" in means))
+        yield ResultTable("Rates and costs", columns, cells)
         yield difference_table("Differences", rows)
+
+    def pictures(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, str]:
+        """Cost against solve rate, and the turns, as in Figures 2 and 4 of The Complexity Trap."""
+        points = {row["strategy"]: (row["cost"], row["solved"]) for row in rows}
+        boxes = {row["strategy"]: row["turns_box"] for row in rows if "turns_box" in row}
+        return {
+            "Cost against solve rate": svg_of_points({"": points}, "cost", "solved, %"),
+            "Turns": svg_of_boxes({"": boxes}, "turns"),
+        }
 
     def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """The instances that are left out of the differences, and warnings about few pairs."""

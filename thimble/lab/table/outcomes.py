@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from thimble.lab.experiment import Row, Rows, group_rows
 from thimble.lab.findings import ResultTable
 from thimble.lab.statistics import compare_paired, holm, percentile_interval, resample_means, wilson
@@ -20,7 +22,7 @@ FEW_PAIRS = 20
 
 
 def rates(rows: Rows) -> Row:
-    """The share solved by one strategy, in percent, its mean cost, and its mean turns if the rows have them.
+    """The share solved by one strategy, in percent, its mean cost, and its mean and `box` of turns if it has them.
 
     Every cost must be known.
     """
@@ -37,7 +39,18 @@ def rates(rows: Rows) -> Row:
         if values:
             low, high = percentile_interval(resample_means(values))
             found |= {name: sum(values) / len(values), f"{name}_low": low, f"{name}_high": high}
-    return found
+    return found | ({"turns_box": box(values)} if values else {})
+
+
+def box(values: Sequence[float]) -> list[float]:
+    """A box of a box plot: low, quartile, median, quartile, high, mean.
+
+    Low and high: the furthest values within 1.5 times the distance of the quartiles from the box.
+    """
+    first, middle, third = np.quantile(values, [0.25, 0.5, 0.75])
+    reach = 1.5 * (third - first)
+    within = [value for value in values if first - reach <= value <= third + reach]
+    return [*map(float, (min(within), first, middle, third, max(within), np.mean(values)))]
 
 
 def differences(rows: Rows, baseline: str) -> list[Row]:
