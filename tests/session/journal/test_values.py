@@ -71,5 +71,5 @@ def test_a_text_that_grows_by_a_line_is_not_written_again() -> None:
 
 @pytest.mark.parametrize("packed", [{LINES: 5}, {LINES: [5]}, {PAIRS: 5}, {PAIRS: [5]}, {VALUE: 5}, {VALUE: []}])
 def test_a_form_that_nobody_writes_is_damage(packed: object) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="a part of it"):
         Values().unpack(packed)

@@ -79,7 +79,7 @@ def in_all(ledger: Ledger, card: Prices) -> Iterable[str]:
 def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
     """Thinking, turns that only a strategy needs, and the models that answered from memory or cited unread articles."""
     if thinking := sum(call.thinking for call in ledger.calls):
-        yield f"of the tokens out: ~{thinking:,} of thinking, which is in no prompt of a later question", "quiet"
+        yield f"of the tokens out: ~{thinking:,} of thinking, left out of the prompts of later questions", "quiet"
     if recalls := sum(run.name == "recall" for run in ledger.tools):
         yield f"of these calls: {count_noun(recalls, 'recall')}, which a whole history does not need", "quiet"
     for model in dict.fromkeys(answer.model for answer in ledger.answers):
