@@ -172,8 +172,8 @@ def main() -> None:
             done.append(one)
             called = ", ".join(call.partition(" ")[0] for call in one.calls) or "–"
             marks = f"{'yes' if one.right_step else 'no'} | {'yes' if one.right else one.ending.partition(':')[0]}"
-            tokens = f"{one.tokens:,}, {one.prefill:,}, {one.written:,}"
-            row = [one.strategy, str(one.prompt), called, marks, acts(one), str(one.turns), f"{one.seconds:.0f}", tokens]
+            took = f"{one.turns} | {one.seconds:.0f} | {one.tokens:,}, {one.prefill:,}, {one.written:,}"
+            row = [one.strategy, str(one.prompt), called, marks, acts(one), took]
             print(f"| {' | '.join(row)} |", flush=True)
             if arguments.answers:
                 with arguments.answers.open("a") as file:

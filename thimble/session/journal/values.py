@@ -22,7 +22,7 @@ SHORT = 60
 LONG_LIST, CUT_AT, MOST_ITEMS = 12, 6, 24
 """A list of more items is cut; one item in `CUT_AT` ends a chunk; equal items may not, so a chunk has a maximum."""
 VALUE, CHUNK, PAIRS, LINES = "$", "+", "%", "|"
-"""The only key of an object: it refers to a value or to chunks, or holds a long object's pairs or a long text's lines."""
+"""The only key of an object: a reference to a value or to chunks, the pairs of a long object, the lines of a text."""
 MOST_READ = 50_000_000
 """A record with more, in characters and a hundred for each item, is damage: values can refer to others."""
 
