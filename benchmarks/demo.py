@@ -149,8 +149,13 @@ def sessions(model: str, strategies: list[str], flags: dict[str, str]) -> Iterat
         session.leave()
 
 
+def acts(one: Asked) -> str:
+    """The messages that the strategy changed at a prompt, by fate."""
+    return ", ".join(f"{number} {fate}" for fate, number in one.acted.items()) or "–"
+
+
 def main() -> None:
-    """Ask, and print a row for each prompt, then the sums."""
+    """Ask, and print a row for each prompt, then one for each strategy."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="BACKEND/MODEL")
     parser.add_argument("--strategies", nargs="+", default=[*STRATEGIES], metavar="SPEC")
@@ -166,16 +171,21 @@ def main() -> None:
         for one in sessions(model, arguments.strategies, {name: value for name, value in flags.items() if value}):
             done.append(one)
             called = ", ".join(call.partition(" ")[0] for call in one.calls) or "–"
-            acted = ", ".join(f"{number} {fate}" for fate, number in one.acted.items()) or "–"
             marks = f"{'yes' if one.right_step else 'no'} | {'yes' if one.right else one.ending.partition(':')[0]}"
-            tokens = f"{one.tokens:,}, {one.prefill:,}, {one.written:,}"
-            row = [one.strategy, str(one.prompt), called, marks, acted, str(one.turns), f"{one.seconds:.0f}", tokens]
+            took = f"{one.turns} | {one.seconds:.0f} | {one.tokens:,}, {one.prefill:,}, {one.written:,}"
+            row = [one.strategy, str(one.prompt), called, marks, acts(one), took]
             print(f"| {' | '.join(row)} |", flush=True)
             if arguments.answers:
                 with arguments.answers.open("a") as file:
                     file.write(json.dumps(asdict(one)) + "\n")
-        steps, right = sum(one.right_step for one in done), sum(one.right for one in done)
-        print(f"\n{model}: right next step {steps} of {len(done)}, right answer {right} of {len(done)}")
+        print("\n| strategy | acted at prompt 3 | prompt tokens at 1, 2, 3, 4 | right answers |\n|---|---|---|---|")
+        for strategy in arguments.strategies:
+            its = [one for one in done if one.strategy == strategy]
+            right = f"{sum(one.right for one in its)} of {len(its)}"
+            tokens = ", ".join(f"{one.tokens:,}" for one in its)
+            print(f"| {strategy} | {acts(its[2])} | {tokens} | {right} |")
+        steps = sum(one.right_step for one in done)
+        print(f"\n{model}: right next step {steps} of {len(done)}")
 
 
 if __name__ == "__main__":

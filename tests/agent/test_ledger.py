@@ -29,7 +29,7 @@ from thimble.agent.ledger import Amount, Call, Ledger
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
 from thimble.agent.prefix_cache import LEAST_CALLS
-from thimble.agent.protocols import Strategy, Text, Usage
+from thimble.agent.protocols import Strategy, Text, Thinking, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.view import measure
 from thimble.session import figures
@@ -146,6 +146,15 @@ def test_reported_tokens_are_booked() -> None:
     assert (booked.prompt, booked.cached, booked.output) == (Amount(100), Amount(60), Amount(5))
     assert booked.prefill == Amount(40)
     assert (booked.exchange, booked.purpose, booked.strategy, booked.limit) == (1, "answer", "none", 8_000)
+
+
+def test_thinking_is_its_share_of_the_output() -> None:
+    session = agent(
+        [Thinking("hmm" * 10), Text("answer" * 5), Usage(output_tokens=44)], [Text("a"), Usage(output_tokens=5)]
+    )
+    for _ in range(2):
+        list(run(session, "?"))
+    assert [booked.thinking for booked in session.ledger.calls] == [22, 0]
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -106,6 +106,11 @@ def test_a_table_row_names_its_columns() -> None:
     assert of("| only | columns |\n|---|---|") == []
 
 
+def test_a_table_whose_header_was_cut_off_has_no_columns() -> None:
+    assert of("Before.\n\n| A | 28 | 4 |\n| B | 32 | |") == [Passage("Before. A · 28 · 4. B · 32.", 1)]
+    assert of("|---|---|\n| A | 28 |") == [Passage("A · 28.", 2)]
+
+
 @pytest.mark.parametrize("opening", ["**KV cache.** ", "**KV cache**: ", "**KV cache:** ", "**KV cache** "])
 def test_bold_words_at_the_start_of_a_paragraph_are_its_heading(opening: str) -> None:
     kept = "The keys of all tokens are kept."

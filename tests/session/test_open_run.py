@@ -94,6 +94,37 @@ def test_a_compaction_of_the_agent_is_seen_as_fates(session: Session) -> None:
     type_command(session, "/why 3", paper.console)
     assert "summarised" in paper.text
     assert "the summary that Claude Code wrote" in paper.text
+    type_command(session, "/context", paper.console)
+    assert "+1 Claude Code " in paper.text
+    assert "thimble" not in paper.text
+
+
+def test_only_the_session_has_a_budget(session: Session) -> None:
+    paper = Paper(width=120)
+    type_command(session, "/stats", paper.console)
+    type_command(session, "/context", paper.console)
+    assert "budget 2,000" in paper.text
+    assert paper.text.count("budget") == 1
+    assert "the largest prompt is 137" in paper.text
+
+
+def test_each_step_took_the_seconds_since_the_one_before(tmp_path: Path, settings: Settings) -> None:
+    times = (f"2026-01-02T03:04:{at:02}Z" for at in (0, 1, 3, 6, 10, 15, 15, 20, 22, 25, 29))
+    timed = [{**line, "timestamp": time} for line, time in zip(RUN, times, strict=True)]
+    session = open_run(run_in(tmp_path, *timed), settings)
+    assert [call.seconds for call in session.agent.ledger.calls] == [2, 4, 2, 4]
+    assert [tool.seconds for tool in session.agent.ledger.tools] == [3, 3]
+    paper = Paper()
+    type_command(session, "/timeline 1", paper.console)
+    assert "9.0 s in all · agent 6.0 s · tools 3.0 s" in paper.text
+
+
+def test_seconds_that_no_file_has_are_not_shown(session: Session) -> None:
+    paper = Paper()
+    type_command(session, "/timeline", paper.console)
+    assert "no finished step has a recorded time" in paper.text
+    type_command(session, "/stats all", paper.console)
+    assert "0.0" not in paper.text
 
 
 def test_a_session_that_is_opened_again_stands_as_it_did(session: Session, settings: Settings, tmp_path: Path) -> None:

@@ -116,3 +116,12 @@ def test_a_line_that_decides_what_cannot_be_decided_is_damage(tmp_path: Path) ->
     session.journal.write(Override("m4", "burnt"))  # type: ignore[arg-type]
     session.leave()
     assert len(Journal.reopen(path).damaged) == 1
+
+
+def test_what_a_decision_replaces_is_said() -> None:
+    session = session_in()
+    run(session, "What is masking?")
+    run(session, "/pin 4")
+    assert "Undone" not in run(session, "/pin 4")
+    assert "Undone: message 4 pinned." in run(session, "/drop 3")
+    assert "Undone: message 3 dropped." in run(session, "/edit 4 In short: yes.")

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import budget, calls_of, react
+from tests.support.paths import ROOT
 from tests.support.specs import Summariser, build, named
-from thimble.agent.messages import Message, turns
+from thimble.agent.messages import Message, ToolCall, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
 
@@ -79,3 +80,17 @@ def test_the_critic_is_asked_for_reflections_in_the_same_call() -> None:
     assert "Reflections" not in without
     assert with_critique.startswith(without)
     assert [message.content for message in view if message.covers] == [f"{SUMMARY_TAG}\nDone:\n- a\nReflections:\n- b"]
+
+
+def test_the_example_folds_when_a_call_was_made_three_times() -> None:
+    backend = Summariser()
+    strategy = build(f"{ROOT / 'docs' / 'examples' / 'circles.py'}:Circles:every=99,tail=5", backend)
+    history = [Message("q", "user", "?")]
+    for at, arguments in enumerate(["a", "a", "b", "a", "a"]):
+        call = ToolCall(f"c{at}", "read", arguments)
+        history += [Message(f"m{at}", "assistant", "", calls=(call,))]
+        history += [Message(f"o{at}", "tool", "long " * 100, call_id=call.id, name="read")]
+        view = [*strategy.prepare(history, ENDLESS)]
+        assert len(backend.prompts) == (at >= 3)
+    assert [message.id for message in view] == ["q", view[1].id, "m3", "o3", "m4", "o4"]
+    assert set(view[1].covers) == {"m0", "o0", "m1", "o1", "m2", "o2"}

@@ -18,6 +18,7 @@ from thimble.agent.events import (
     SideCalled,
     ToolReturned,
 )
+from thimble.agent.messages import Message
 from thimble.agent.prefix_cache import LEAST_WRITTEN, LOAD_SECONDS, MOST_CALLS, Timed, agrees
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
 from thimble.agent.view import View
@@ -58,7 +59,7 @@ class Call:
     this one ran in the background, and `held` the seconds that the agent waited for it; None for a call that the agent
     waited for. `began`: in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first token; None if
     unknown. `taken`: the tokens of the history that the strategy, or each of its parts, and `fit` took out, by name;
-    empty if unknown.
+    empty if unknown. `thinking`: the part of the output that was thinking, by characters.
     """
 
     exchange: int
@@ -80,6 +81,7 @@ class Call:
     began: float = 0.0
     first_token: float | None = None
     taken: Mapping[str, int] = field(default_factory=dict)
+    thinking: int = 0
 
     @property
     def over(self) -> int:
@@ -241,6 +243,7 @@ class Ledger:
         prompt = _reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact))
         whole = view.whole_tokens * (prompt.tokens or 0) // max(1, view.tokens)  # counted as the server counts
         cached, shared = self._cached(self.prepared.model, usage, prompt.tokens, view.cached)
+        output = _reported(usage.output_tokens, Amount(event.written, exact=False))
         return Call(
             exchange=self.exchanges,
             purpose="answer",
@@ -248,7 +251,7 @@ class Ledger:
             limit=view.limit,
             prompt=prompt,
             cached=cached,
-            output=_reported(usage.output_tokens, Amount(event.written, exact=False)),
+            output=output,
             seconds=event.seconds - event.waited_seconds,
             raw_prompt=whole,
             raw_prefill=max(0, whole - view.whole_cached),
@@ -259,6 +262,7 @@ class Ledger:
             began=event.began,
             first_token=event.first_token_seconds,
             taken={by or self.prepared.strategy: tokens for by, tokens in view.taken.items()},
+            thinking=_thinking(event.message, output.tokens or 0) if isinstance(event, Replied) else 0,
         )
 
     def _cached(
@@ -285,6 +289,12 @@ def _timed(usage: Usage, prompt: int | None, shared: int | None) -> Timed | None
     prompt, written = max(1, prompt), usage.output_tokens or 0
     wrote = (usage.decode_seconds or 0) / written if written >= LEAST_WRITTEN else None
     return Timed(max(1, prompt - cached), prompt, usage.prefill_seconds, wrote)
+
+
+def _thinking(reply: Message, tokens: int) -> int:
+    """The tokens of a reply that were thinking, by characters: servers rarely report them."""
+    rest = len(reply.content) + sum(len(call.name) + len(call.arguments) for call in reply.calls)
+    return round(tokens * len(reply.thinking) / (len(reply.thinking) + rest)) if reply.thinking else 0
 
 
 def _reported(tokens: int | None, counted: Amount) -> Amount:

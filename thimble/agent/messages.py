@@ -43,11 +43,11 @@ class ToolCall:
 class Message:
     """One entry of the history, or of a view of it. Its id is stable: a view's copy keeps it.
 
-    `call_id` and `name`: the call that a tool's result answers. `why`: the reason for a copy or an insertion. `covers`:
-    the ids of the messages that a summary replaces; a brief has its own id. `ref`: where to get the whole text of a
-    copy: the id of a message to recall, `LOSSLESS`, or `YOU`. These three are set only in views and never sent to a
-    server, so messages that differ only in them are equal. `attached`: the tokens of its images; a rewritten copy has
-    none. A value of a wrong type raises TypeError at once.
+    `call_id` and `name`: the call that a tool's result answers; or `name` is the agent that wrote a recorded summary.
+    `why`: the reason for a copy or an insertion. `covers`: the ids of the messages that a summary replaces; a brief has
+    its own id. `ref`: where to get the whole text of a copy: the id of a message to recall, `LOSSLESS`, or `YOU`. These
+    three are set only in views and never sent to a server, so messages that differ only in them are equal. `attached`:
+    the tokens of its images; a rewritten copy has none. A value of a wrong type raises TypeError at once.
     """
 
     id: str

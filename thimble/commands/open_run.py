@@ -32,7 +32,7 @@ MOST_PLACES = 6
 def path_of(run: Trajectory, folder: Path) -> Path:
     """The file of a run's session, the same each time that the run is opened."""
     letters = "".join(ID_LETTERS[int(run.digest[at : at + 2], 16) % len(ID_LETTERS)] for at in range(0, 8, 2))
-    began = min((call.began for call in run.logged.values() if call.began), default=0)
+    began = min(run.times.values(), default=0)
     return folder / f"{time.strftime('%Y-%m-%d-%H%M', time.localtime(began))}-{letters}{SUFFIX}"
 
 
@@ -106,8 +106,9 @@ def _with_system(run: Trajectory, form: str) -> Trajectory:
         for one in run.sent or [PromptStart()]
     ]
     logged = {ids[id_]: call for id_, call in run.logged.items()}
+    times = {ids[id_]: time for id_, time in run.times.items()}
     put_in = {ids[id_] for id_ in run.put_in}
-    return replace(run, messages=messages, sent=sent, logged=logged, put_in=put_in)
+    return replace(run, messages=messages, sent=sent, logged=logged, times=times, put_in=put_in)
 
 
 def _same(message: Message, there: dict[str, Message]) -> Message:
@@ -122,26 +123,34 @@ def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
     asked, before, now, turn = _questions(run), None, 0.0, 0
     calls = {call.id: call for message in run.messages for call in message.calls}
     for at, message in enumerate(run.messages[1:], 1):
+        start, now = now, run.times.get(message.id, now)
+        began, seconds = _timed(run, at)
         if message.role == "tool":
             call = calls[message.call_id]
-            yield now, ToolCalled(call)
-            yield now, ToolReturned(call, message, counter.count(message), counter.exact, 0.0, ok=True)
+            yield start, ToolCalled(call)
+            tokens = counter.count(message)
+            yield now, ToolReturned(call, message, tokens, counter.exact, seconds, ok=True, began=began)
         elif message.role == "user":
             turn = 0 if message.id in asked else turn
             yield now, Asked(message) if message.id in asked else PutIn((message,))
         else:
             turn, (view, asked_of), call_of = turn + 1, next(views), run.call(at)
-            now, usage = call_of.began or now, call_of.reported
-            model = ModelId(run.form, call_of.model)
+            model, usage = ModelId(run.form, call_of.model), call_of.reported
             view = _with_unseen(view, (usage.prompt or 0) - view.tokens)
-            yield from ((now, one) for one in asked_of if not one.error)
-            yield now, Prepared(turn, AS_RECORDED, model, view, counter.exact, run.tools, before)
+            yield from ((start, one) for one in asked_of if not one.error)
+            yield start, Prepared(turn, AS_RECORDED, model, view, counter.exact, run.tools, before)
             reported = Usage(usage.prompt, usage.cache_read, usage.output)
-            yield now, Replied(turn, message, reported, 0.0, None, began=call_of.began or 0.0, returns_thinking=True)
+            yield now, Replied(turn, message, reported, seconds, None, began=began, returns_thinking=True)
             before = view
             rest = (one for one in run.messages[at + 1 :] if one.id not in run.put_in)
             if not message.calls and getattr(next(rest, None), "id", "") in {"", *asked}:
                 yield now, Answered(message.content, "answered")
+
+
+def _timed(run: Trajectory, at: int) -> tuple[float, float]:
+    """When a reply or a result began, after the message before it, and its seconds; zeros if a time is unknown."""
+    began, ended = (run.times.get(run.messages[place].id, 0.0) for place in (at - 1, at))
+    return (began, ended - began) if 0 < began < ended else (0.0, 0.0)
 
 
 def _with_unseen(view: View, tokens: int) -> View:

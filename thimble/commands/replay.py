@@ -180,6 +180,16 @@ def replay_session(session: Session, spec: str) -> Replayed:
     return found
 
 
+def spec_in_use(session: Session) -> str:
+    """The SPEC of the next call, with `YOU_AND` if the user has overridden messages."""
+    return f"{YOU_AND if session.agent.state.overrides else ''}{session.spec}"
+
+
+def limit_name(strategy: str) -> str:
+    """The name of a call's limit: that of a recorded run, which has no budget, is its largest prompt."""
+    return "largest prompt" if strategy == AS_RECORDED else "budget"
+
+
 def is_as_recorded(session: Session) -> bool:
     """Whether the newest call of a session belongs to a recorded run of another agent."""
     prepared = session.agent.ledger.prepared

@@ -47,8 +47,8 @@ class Trajectory:
     """One recorded run, with the repairs made in it; `tools` are the tool schemas of the run, if the file has them.
 
     For the log of another agent: its `form`, the starts of its prompts (`sent`), its calls by the id of their reply
-    (`logged`), the ids of the messages that the agent's program put in (`put_in`), and `remarks` on the parts of the
-    file that are left out.
+    (`logged`), the `times` at which messages were complete, by id, in seconds since 1970, the ids of the messages that
+    the agent's program put in (`put_in`), and `remarks` on the parts of the file that are left out.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Trajectory:
     repaired: Repaired = field(default_factory=lambda: Repaired([]))
     sent: Sequence[PromptStart] = ()
     logged: Mapping[str, LoggedCall] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
     form: str = ""
     put_in: Collection[str] = ()
     remarks: Sequence[str] = ()
@@ -189,6 +190,7 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
         run,
         sent=sent,
         logged={ids[call.at]: call for call in log.calls if ids.get(call.at) in there},
+        times={ids[place]: time for place, time in log.times.items() if ids.get(place) in there},
         form=log.form,
         put_in={ids[place] for place in places if log.entries[place].get("put_in")},
         remarks=[*log.notes, *_left_out(log)],
@@ -205,7 +207,8 @@ def _written(log: Log, place: int, gone: list[Message]) -> tuple[Message, list[M
         if message.call_id and one.call_id == message.call_id:
             return one.rewritten(message.content, f"{log.form} put this in place of the result"), gone
     covers = dict.fromkeys(id_ for one in gone for id_ in ([*one.covers] or [one.id]))
-    return replace(message, id=f"s{place}", why=f"the summary that {log.form} wrote", covers=tuple(covers)), []
+    why = f"the summary that {log.form} wrote"
+    return replace(message, id=f"s{place}", name=log.form, why=why, covers=tuple(covers)), []
 
 
 def _left_out(log: Log) -> list[str]:

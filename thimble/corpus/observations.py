@@ -213,7 +213,10 @@ def _listing(text: str, path: str) -> Result:
     for line, below in pairwise([*text.split("\n"), ""]):
         if found := LISTED_ARTICLE.read(line):
             entries.append(Entry(found["slug"], found["title"], below.strip() if below.startswith(BELOW) else ""))
-    return Result("listing", (), tuple(entries), text.split("\n")[0].rstrip("."))
+    rest = PAGE_REST.read(text.rpartition("\n")[2])
+    part = PART.read(rest["place"]) if rest else None
+    last, of = (int(part["page"]), int(part["pages"])) if part else (1, 0)
+    return Result("listing", (), tuple(entries), text.split("\n")[0].rstrip("."), last=last, of=of)
 
 
 def _lines(text: str, path: str) -> Result:

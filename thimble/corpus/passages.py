@@ -59,7 +59,7 @@ def is_prose(path: str, text: str) -> bool:
 def passages(text: str) -> Iterator[Passage]:
     """The passages of a Markdown text, of at most 60 words if sentences allow it. Neighbours share half of their text.
 
-    Only one heading's sentences are in a passage. A table row has the names of its columns.
+    Only one heading's sentences are in a passage. A table row has the names of its columns, if the text has the header.
     """
     for heading, run in groupby(_sentences(text), lambda sentence: sentence.heading):
         said = list(run)
@@ -87,7 +87,8 @@ def _next(said: list[Sentence], start: int, end: int) -> int:
 def _sentences(text: str) -> Iterator[Sentence]:
     """Every sentence in order; lines that a writer wrapped are joined."""
     above, run_in, columns, begun, joined = "", "", list[str](), 0, list[str]()
-    for number, (line, in_code) in enumerate(marked_lines(f"{text}\n"), 1):
+    lines = [*marked_lines(f"{text}\n")]
+    for number, (line, in_code) in enumerate(lines, 1):
         bare = line.strip()
         row, item = bare.startswith("|") and not in_code, ITEM.match(line)
         title = bare.startswith("#") and len(bare) <= HEADING_CHARACTERS
@@ -100,9 +101,11 @@ def _sentences(text: str) -> Iterator[Sentence]:
                 yield Sentence(bare[:SENTENCE_CHARACTERS], number, run_in or above)
         elif row:
             cells = [strip_markup(cell.strip()) for cell in bare.strip("|").split("|")]
-            if columns and any(cell.strip("-: ") for cell in cells):
-                yield Sentence(record(columns, cells), number, run_in or above)
-            columns = columns or [cell[:COLUMN] for cell in cells]
+            below = lines[number][0].strip()  # the last line is empty
+            if not columns and below.startswith("|") and not below.strip("|:- "):  # not a row of a table cut in two
+                columns = [cell[:COLUMN] for cell in cells]
+            elif any(cell.strip("-: ") for cell in cells):
+                yield Sentence(record(columns or [""] * len(cells), cells), number, run_in or above)
         elif title:
             above, run_in = bare.strip("# "), ""
         elif bare:

@@ -80,6 +80,7 @@ def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED_PRICES) -> N
     tokens = whole_number("--summary-tokens", 0, 100_000)
     add("--summary-tokens", default=700, type=tokens, metavar="N", help="tokens of each summary; default: 700")
     add("--observations", metavar="PATTERN", help="a regular expression: user messages that match are tool results")
+    add("--keep-secrets", action="store_true", help="do not mask keys and tokens in the files")
     add("--uncached-summaries", action="store_true", help="the prompts of a strategy's own model calls are not cached")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from thimble.logs.log import Entry, Json, Log, Values, take_each
-from thimble.logs.parts import dig, log_message, read_message
+from thimble.logs.parts import call_of, dig, log_message, read_message
 
 SENT = "user assistant system attachment"
 """Types of lines that may hold messages sent to the model."""
@@ -45,7 +45,7 @@ class _Session:
         elif kind == "assistant":
             self._reply(log, line, uuid)
         elif attached:
-            log.add(*_put_in(read_message({"role": "user", "content": [line["attachment"]]}, log)))
+            log.say(_put_in(read_message({"role": "user", "content": [line["attachment"]]}, log)), call_of(line))
         else:
             self._heard(log, line, uuid)
 
@@ -80,7 +80,7 @@ class _Session:
             log.view = log.view[: log.at(self.asked.get(parent))]
             self.asked |= {parent: entries[0]} if parent else {}
         entries = _put_in(entries) if line.get("isMeta") else entries
-        log.add(*entries)
+        log.say(entries, call_of(line))
         self.lines[uuid] = log.entries[-1] if entries else None
 
 

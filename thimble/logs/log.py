@@ -45,12 +45,12 @@ class Reported:
 
 @dataclass(slots=True)
 class LoggedCall:
-    """A call of the agent's model. `at`: the index of its reply in `Log.entries`; `began`: in seconds since 1970."""
+    """A call of the agent's model. `at`: the index of its reply in `Log.entries`; `time`: as in `Log.times`."""
 
     at: int
     reported: Reported = Reported()
     model: str = ""
-    began: float | None = None
+    time: float | None = None
 
 
 UNKNOWN = LoggedCall(0)
@@ -77,6 +77,7 @@ class Log:
         calls: The calls of its model, in order.
         contexts: The starts of prompts, in order; the first is empty.
         tools: The schemas of its tools, if they are in the file.
+        times: When entries were complete, in seconds since 1970, by index; those of the others are unknown.
         left_out: Counts of the data that is not in `entries`, by name.
         notes: Warnings for whoever reads the log, a sentence each.
         replies: Calls whose reply may have further pieces, by a key of their reader.
@@ -89,6 +90,7 @@ class Log:
     calls: list[LoggedCall] = field(default_factory=list)
     contexts: list[Context] = field(default_factory=lambda: [Context(0, ())])
     tools: Sequence[Entry] = ()
+    times: dict[int, float] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     replies: dict[object, LoggedCall] = field(default_factory=dict)
@@ -138,6 +140,8 @@ class Log:
         """Append entries. One of the assistant is the reply of a call, or a further piece of that with this `key`."""
         for entry in entries:
             known = self.replies.get(key) if entry["role"] == "assistant" else None
+            if call.time:
+                self.times[known.at if known else len(self.entries)] = call.time
             if known:
                 known.reported = max(known.reported, call.reported, key=lambda one: one.output or 0)
                 whole = self.entries[known.at]

@@ -54,7 +54,8 @@ def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:
         words.sort(key=lambda part: str(part["type"]))  # reasoning, then text
         if role == "assistant":
             log.clear([id_ for id_, time in pruned.items() if time <= began])
-        told = {"content": words, "tool_calls": calls, "timestamp": began / 1000}
+        time = began / 1000 if role == "user" else None  # the times of a reply are those of its tools too
+        told = {"content": words, "tool_calls": calls, "timestamp": time}
         for entry in log_message({**message, **told}, log):
             said[message.get("id")] = entry
             if message.get("summary") is True:

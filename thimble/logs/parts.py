@@ -84,7 +84,7 @@ def log_message(message: Json, log: Log, key: object = None) -> list[Entry]:
 
 
 def call_of(reply: Json) -> LoggedCall:
-    """Usage, model and time of the call of a reply."""
+    """Usage, model and time of a reply; of another message, its time."""
     usage, model = first_present(reply, "usage tokens metrics"), first_present(reply, "modelID model_name model")
     return LoggedCall(0, read_usage(usage), model if isinstance(model, str) else "", parse_time(reply.get("timestamp")))
 

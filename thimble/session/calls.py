@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from thimble.agent.agent import Agent
 from thimble.agent.protocols import Backend
-from thimble.session.grounding import shown_by_tools
 
 if TYPE_CHECKING:
     from thimble.corpus.library import Library
@@ -20,6 +19,7 @@ def by_schema(backend: Backend) -> bool:
 def fails_to_call(agent: Agent, question: str, library: Library) -> bool:
     """Whether no call of the model has ever returned anything, although the library has a passage for this question."""
     from thimble.corpus.search import Search
+    from thimble.session.grounding import shown_by_tools
 
     search = Search(library)
     best = search.find(question, 1) if "?" in question else []

@@ -30,12 +30,12 @@ def run_command(given: Namespace) -> bool:
         case "init":
             progress = create_workshop(given.folder, given.set)
             many, where = len(progress.set.exercises), given.folder.resolve()
-            say(out, f"{many} exercises are in {where}\nGo there, and begin: thimble workshop next")
+            say(out, f"{many} exercises are in {where}\nGo there and start: thimble workshop next")
             return True
         case "new":
             make_set(given.folder)
             where = given.folder.resolve()
-            say(out, f"A set with one exercise is in {where}\nGo there, and check it: thimble workshop check")
+            say(out, f"A set with one exercise is in {where}\nGo there and check it: thimble workshop check")
             return True
         case "check" if Path(TOML).is_file():
             return check_set(here, out)

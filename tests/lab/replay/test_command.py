@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.logs import samples
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.paths import ROOT
 from thimble.agent.budget import UNLIMITED, Budget, Prices
@@ -315,6 +316,15 @@ def test_a_later_summary_in_the_background_makes_longer_prompts(runs: Path, caps
     assert late == again
     assert late["prompt_tokens"] > soon["prompt_tokens"]
     assert soon["side_calls"] > late["side_calls"] > 0
+
+
+def test_secrets_are_kept_if_asked(runs: Path) -> None:
+    key = "AKIA" + "ABCDEFGH" * 2
+    said = samples.claude("user", "u", None, key), samples.claude("assistant", "a", "u", "Yes.", id="m")
+    runs.write_bytes(samples.lines(*said))
+    for flags in ([], ["--keep-secrets"]):
+        main([str(runs), "--strategy", "tidy", "--views", "v.jsonl", *flags, "--model", MODEL, "--jobs", "1"], "x")
+        assert (key in Path("v.jsonl").read_text()) is bool(flags)
 
 
 @pytest.mark.parametrize("name", ["views.jsonl", "views.jsonl.gz"])

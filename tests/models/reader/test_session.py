@@ -13,7 +13,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.corpus.score import cited_sources
 from thimble.models.reader.backend import reply
 from thimble.models.reader.session import SessionFacts
-from thimble.models.reader.view import CLOSEST_PASSAGES
+from thimble.models.reader.view import CLOSEST_PASSAGES, NEXT_PAGE
 from thimble.session.session import Session as RealSession
 from thimble.session.settings import Settings
 
@@ -183,6 +183,7 @@ ASKED_OF_SESSION = [
     ("what's the budget?", "A prompt may have 4,000 tokens."),
     ("How big is your context window?", "A prompt may have 4,000 tokens."),
     ("How many tokens are left?", "This prompt has ~1,500 of 4,000 tokens; ~2,500 are left."),
+    ("How many tokens do I have left?", "This prompt has ~1,500 of 4,000 tokens; ~2,500 are left."),
     ("What did I ask before?", "In what I am sent you asked before: “My name is Ada.”; “What is varroa?”."),
     ("What is my name?", "You said: “My name is Ada.”"),
     ("What did you say?", "Varroa is a mite. [beekeeping]"),
@@ -227,6 +228,15 @@ def test_the_loop_tells_the_reader_the_strategy_and_the_budget() -> None:
         "A prompt may have 3,000 tokens",
         "The strategy is none",
     ]
+
+
+def test_a_long_list_says_what_is_left_and_goes_on_if_asked() -> None:
+    session = RealSession(Settings(backend="reader"))
+    pages = [list(session.ask(question))[-1].text for question in ("Which articles do you have?", "next page", "more")]
+    assert [text.startswith(f"{len(session.library.articles)} articles:") for text in pages] == [True] * 3
+    assert [text.endswith(NEXT_PAGE) for text in pages] == [True, True, False]
+    listed = [slug for text in pages for slug in re.findall(r"” \[(.+?)\]", text)]
+    assert listed == [article.slug for article in session.library.articles]
 
 
 # ---- several questions at once ----

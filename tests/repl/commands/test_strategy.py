@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.repl.commands.test_table import said
-from tests.support.sessions import ask, scripted
+from tests.support.sessions import Paper, ask, scripted, type_command
 from thimble.repl.commands.strategy import paragraphs
 from thimble.session.session import Session
 from thimble.strategies.parameter import parameters
@@ -136,3 +136,13 @@ def test_a_broken_file_is_one_line_once_and_the_old_strategy_stays(tmp_path: Pat
     save(path, NEWEST)
     ask(session)
     assert session.news() == [f"{path} has changed: it starts afresh."]
+
+
+def test_the_mark_names_what_is_in_use() -> None:
+    session = scripted("It hides.", strategy="tidy+sliding-window:window=3")
+    ask(session, "What is masking?")
+    text = said(session, "/strategy")
+    assert "sliding-window (in use): " in text
+    assert text.count("; in use: ") == text.count("; in use: window=3\n") == 1
+    type_command(session, "/drop 3", Paper().console)
+    assert said(session, "/compare none").count("you+tidy+sliding-window:window=3 (in use)") == 1

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.session.journal.checksum_lines import as_json
-from thimble.session.journal.values import CHUNK, PAIRS, VALUE, Values
+from thimble.session.journal.values import CHUNK, LINES, PAIRS, VALUE, Values
 
-WORDS = st.sampled_from([VALUE, CHUNK, PAIRS, "", "1.0", "\ud800", "x" * 80, "y" * 61, "kept"])
+WORDS = st.sampled_from(
+    [VALUE, CHUNK, PAIRS, LINES, "", "1.0", "\ud800", "x" * 80, "y" * 61, "kept", "\n" * 40, "{}\n" * 15]
+)
 DATA: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=90) | WORDS,
     lambda inner: st.lists(inner, max_size=40) | st.dictionaries(WORDS | st.text(max_size=9), inner, max_size=20),
@@ -55,3 +58,18 @@ def grown(items: int, changed: int) -> int:
 def test_twice_the_items_are_at_most_a_little_more_than_twice_the_bytes() -> None:
     for changed in (1, 30, 200):
         assert grown(400, changed) < 2.6 * grown(200, changed)  # n log n
+
+
+def test_a_text_that_grows_by_a_line_is_not_written_again() -> None:
+    values, lines, size = Values(), list[str](), 0
+    for number in range(1, 200):
+        lines.append(f"- what was asked in exchange {number}")
+        values.begin(number)
+        size += len(as_json([values.pack("\n".join(lines)), values.new]))
+    assert size < 8 * len("\n".join(lines))  # it would be a hundred times
+
+
+@pytest.mark.parametrize("packed", [{LINES: 5}, {LINES: [5]}, {PAIRS: 5}, {PAIRS: [5]}, {VALUE: 5}, {VALUE: []}])
+def test_a_form_that_nobody_writes_is_damage(packed: object) -> None:
+    with pytest.raises(ValueError, match="a part of it"):
+        Values().unpack(packed)

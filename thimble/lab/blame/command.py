@@ -51,7 +51,7 @@ class Blame(Experiment[ReplayCase]):
 
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """A case for each session."""
-        runs = read_trajectories(options.files, options.observations)
+        runs = read_trajectories(options.files, options.observations, options.keep_secrets)
         return replay_cases(runs, [AS_RECORDED], options, [UNLIMITED], cached=CACHED_PRICE)
 
     def measure(self, case: ReplayCase) -> list[Row]:

@@ -95,7 +95,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """Every run under every strategy."""
-        runs = read_trajectories(options.files, options.observations)
+        runs = read_trajectories(options.files, options.observations, options.keep_secrets)
         if told := recognised(*(run.messages for run in runs)):
             print(told, file=sys.stderr)
         for run in runs:

@@ -102,7 +102,8 @@ def mean_turn(options: argparse.Namespace) -> MeanTurn:
     """The sizes from the flags; the others from the mean of the files, or the default."""
     measured = DEFAULT_TURN
     if options.files:
-        measured = mean_of_turns(read_trajectories(options.files, options.observations), counter_of(options.model))
+        runs = read_trajectories(options.files, options.observations, options.keep_secrets)
+        measured = mean_of_turns(runs, counter_of(options.model))
     given = (options.reasoning, options.action, options.observation)
     return MeanTurn(*(one if one is not None else other for one, other in zip(given, astuple(measured), strict=True)))
 

@@ -64,7 +64,7 @@ expands the braces itself. {1..5} are the numbers from 1 to 5. FILE is as for la
             counter = counter_of(options.model)
             runs = [make_run(options.simulated, turns, counter) for turns in dict.fromkeys(options.turns)]
         else:
-            runs = read_trajectories(options.files, options.observations)
+            runs = read_trajectories(options.files, options.observations, options.keep_secrets)
         return replay_cases(runs, [RAW_AGENT, *specs], options, options.budget, options.lag)
 
     def report(self, rows: Rows, options: argparse.Namespace) -> Findings:

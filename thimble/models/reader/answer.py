@@ -25,7 +25,7 @@ from thimble.models.reader.evidence import (
     needs_no_search,
 )
 from thimble.models.reader.request import ARTICLE_WORDS, ASKS_WHAT_USER_SAID, IN_FILES, WHAT, ReaderRequest, find_paths
-from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, Call, ReaderView
+from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, NEXT_PAGE, Call, ReaderView
 
 QUESTION_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
@@ -151,7 +151,8 @@ def _list(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
 
 
 def _listing(wanted: ReaderRequest) -> Call:
-    return "list_articles", {"topic": wanted.topic} if wanted.topic else {}
+    given = {"topic": wanted.topic, "page": wanted.page}
+    return "list_articles", {name: value for name, value in given.items() if value not in ("", 1)}
 
 
 def _listed(wanted: ReaderRequest, view: ReaderView) -> str:
@@ -162,6 +163,8 @@ def _listed(wanted: ReaderRequest, view: ReaderView) -> str:
         return hidden if view.hidden("list_articles") else f"{I_CANNOT} find an article{about} here."
     gists = len(shows.entries) <= LONG_LIST
     lines = [f"- “{one.title}” [{one.slug}]{f': {one.gist}' * gists}" for one in shows.entries]
+    if shows.last < shows.of:
+        lines.append(f"That was page {shows.last} of {shows.of}; for the others, {NEXT_PAGE}")
     return "\n".join([f"{shows.head}:", *lines])
 
 
@@ -211,6 +214,8 @@ def _digested(wanted: ReaderRequest, view: ReaderView) -> str:
     brief = [f"“{view.title(slug)}” [{slug}], {page.head}, in brief:", *_digest(page.said)]
     if page.said and page.said[0].section == OPENING:
         brief.append("That is only how it begins: all of it has no room.")
+    elif not page.whole:
+        brief.append("Parts of it have no room.")
     if page.last < page.of:
         brief.append(f"That was page {page.last} of {page.of}; ask me to read on for the rest.")
     return "\n".join(brief)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from thimble.corpus.observations import LISTED_FILE, SLUG
 from thimble.corpus.question_form import find_comparison
 from thimble.corpus.words import STOPWORDS, content_words, split_words
-from thimble.models.reader.view import LEAD, ReaderView, is_statement
+from thimble.models.reader.view import LEAD, NEXT_PAGE, ReaderView, is_statement
 
 WRITTEN_LINE = r"\d[\d,]{0,9}"
 NUMBERED = re.compile(
@@ -107,7 +107,7 @@ class ReaderRequest:
     """A request of the user: its kind and its topic.
 
     `parts` are the questions in it. `path` is a file to read: `many` lines from `start` on, or as many as there is room
-    for.
+    for. `page` is that of a list.
     """
 
     kind: str
@@ -117,6 +117,7 @@ class ReaderRequest:
     path: str = ""
     start: int = 1
     many: int = 0
+    page: int = 1
 
 
 def parse_request(view: ReaderView) -> ReaderRequest:
@@ -125,6 +126,9 @@ def parse_request(view: ReaderView) -> ReaderRequest:
     told = "told" if is_statement(text) else "question"
     kind = next((kind for kind, pattern in REQUEST_KINDS.items() if pattern.search(text)), told)
     numbers = NUMBERED.search(text)
+    lists = [act for act in view.acts if act.name == "list_articles" and not act.current]
+    if kind == "on" and lists and view.said.endswith(NEXT_PAGE):
+        return ReaderRequest("list", text, lists[-1].text("topic"), (), page=int(lists[-1].text("page") or 1) + 1)
     at_hand = (view.file,) if view.file and (kind == "on" or numbers) else ()
     path = next(iter(find_paths(text, view) or at_hand), "")
     if not path or not (kind in ("on", "read") or not telling(text, view)):

@@ -33,7 +33,7 @@ FORMS = {
     r"^\W*(?:what(?:['’]s| is)|how (?:big|large|long) is) (?:the|your|my) (?:token |context |current )*"
     rf"(?:budget|context|window){_NOW}": "A prompt may have {budget} tokens. /budget N changes that.",
     r"^(?=.*\b(?:full|left|free|used?|remain\w*)\b)\W*how (?:full is|many tokens|much (?:context|room|space|budget))"
-    rf"(?: of)?{_YOURS}(?: (?:context|window|budget|have|has|been|remain\w*))*{_NOW}": (
+    rf"(?: of)?{_YOURS}(?: (?:context|window|budget|do|are|i|we|you|have|has|been|remain\w*))*{_NOW}": (
         "This prompt has {used} of {budget} tokens; {left} are left. /context shows what takes them."
     ),
     r"^\W*(?:what|how many questions) (?:did|have|had) (?:i|we) (?:already |first |just )?"

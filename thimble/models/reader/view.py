@@ -19,6 +19,8 @@ I_CANNOT = "I cannot"
 """The beginning of an answer that declines."""
 CLOSEST_PASSAGES = "I am no language model; the closest passages are:"
 """The beginning of a reply that shows passages instead of an answer."""
+NEXT_PAGE = "ask me for the next page."
+"""The end of an answer that shows a page of a list."""
 NOTHING_SHOWN = Result("gone", whole=False)
 Call = tuple[str, Mapping[str, Any]]
 """The name of a tool, and its arguments."""

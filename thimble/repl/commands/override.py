@@ -72,8 +72,13 @@ def _decide(session: Session, name: str, rest: str, console: Console) -> None:
         raise UsageError(
             f"/{name} takes a message number{what}", f"write /{name} 5{new}, or /{name} off 5; /context lists them"
         )
+    agent, before = session.agent, session.agent.state.overrides
     turn = override(session, int(number), deed, text.strip())
+    places, now = {agent.history[at - 1].id: at for at in turn}, agent.state.overrides
+    replaced = [f"message {places[id_]} {one.deed}" for id_, one in before.items() if now.get(id_) != one]
     whole = f", with its whole turn, {turn[0]} to {turn[-1]}" if deed == "dropped" and len(turn) > 1 else ""
     undo = f". /{name} off {number} undoes it" if deed else ""
     say(console, f"Message {number} is {deed}{whole}{effect}{undo}.")
+    if replaced:
+        say(console, f"Undone: {', '.join(replaced)}.")
     say_next_prompt(session, console)

@@ -40,7 +40,7 @@ def predict(session: Session, text: str, console: Console) -> None:
         guess = parse_guess(session.agent.history, text)
         session.watchers["guess"] = guess
         stay, of = len(guess.stays), len(guess.messages)
-        say(console, f"The guess: {stay:,} of {count_noun(of, 'message')} stay unchanged, {of - stay:,} do not.")
+        say(console, f"The guess: {stay:,} of {count_noun(of, 'message')} stay unchanged.")
         if 0 < stay < of:
             say(console, f"  {trace.cut_line(ranges(sorted(guess.stays)), console.width - 4)}", "name")
         say(console, "Ask your question: after the answer you will see your score.", "quiet")

@@ -15,6 +15,7 @@ from thimble.agent.ledger import Call, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
+from thimble.commands.replay import limit_name
 from thimble.models.prices import by_timings
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.footer import level
@@ -51,10 +52,11 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
         return
     card = agent.price_card()
     show_chart(ledger.calls, console)
-    tables = [by_kind(view, agent.budget(agent.schemas()), exact)]
+    limit = limit_name(ledger.prepared.strategy if ledger.prepared else "")
+    tables = [by_kind(view, agent.budget(agent.schemas()), exact, limit)]
     if ledger.calls and rest:
         tables += [by_exchange(ledger), by_purpose(ledger, card), without_management(ledger), by_maker(ledger, exact)]
-    for table in tables:
+    for table in (each for each in tables if each.rows):
         if rest:
             console.print()
         table.show(console)
@@ -77,7 +79,9 @@ def in_all(ledger: Ledger, card: Prices) -> Iterable[str]:
 
 
 def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
-    """Turns that only a strategy needs, and the models that answered from memory or cited unread articles."""
+    """Thinking, turns that only a strategy needs, and the models that answered from memory or cited unread articles."""
+    if thinking := sum(call.thinking for call in ledger.calls):
+        yield f"of the tokens out: ~{thinking:,} of thinking, left out of the prompts of later questions", "quiet"
     if recalls := sum(run.name == "recall" for run in ledger.tools):
         yield f"of these calls: {count_noun(recalls, 'recall')}, which a whole history does not need", "quiet"
     for model in dict.fromkeys(answer.model for answer in ledger.answers):
@@ -96,8 +100,8 @@ def price_line(agent: Agent) -> str:
     return f"prices per token: computed 1 · cached {card.cached:.3g} · output {card.output:.3g}{dollars} ({origin})"
 
 
-def by_kind(view: View, budget: Budget, exact: bool) -> Table:
-    """Tokens in the history and in the view, by kind: system prompt, questions, parts of turns, schemas.
+def by_kind(view: View, budget: Budget, exact: bool, limit: str = "budget") -> Table:
+    """Tokens in the history and in the view, and its share of the limit, by kind: system prompt, questions, schemas.
 
     A turn is T = (reasoning, action, observation). Observations are most of it: 84 % of one of SWE-agent (The
     Complexity Trap, Figure 1).
@@ -116,7 +120,7 @@ def by_kind(view: View, budget: Budget, exact: bool) -> Table:
         )
         for name, was, sent in rows
     ]
-    columns = ("", ">in history", ">in view", ">of budget")
+    columns = ("", ">in history", ">in view", f">of {limit}")
     return Table("The parts of the last prompt", columns, cells, bold=-1)
 
 
@@ -169,7 +173,7 @@ def by_exchange(ledger: Ledger) -> Table:
 def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:
     spent = totals(calls)
     amounts = map(figures.format_amount, (spent.prompt, spent.cached, spent.prefill, spent.output))
-    return (name, str(spent.turns), *amounts, f"{spent.seconds:.1f}")
+    return (name, str(spent.turns), *amounts, f"{spent.seconds:.1f}" if any(call.began for call in calls) else "?")
 
 
 def without_management(ledger: Ledger) -> Table:
@@ -232,7 +236,7 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
     if not shown:
         return
     newest = f", the newest {len(shown)}" if len(shown) < len(answers) else ""
-    title = f"Prompt tokens of each call{newest}; the budget is {shown[-1].limit:,}"
+    title = f"Prompt tokens of each call{newest}; the {limit_name(shown[-1].strategy)} is {shown[-1].limit:,}"
     say(console, title, "bold" if is_drawn(console) else "")
     spans, number = [], len(answers) - len(shown) + 1
     for strategy, run in groupby(shown, key=lambda call: call.strategy):

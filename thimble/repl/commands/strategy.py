@@ -108,12 +108,13 @@ def show_all(spec: str, console: Console) -> None:
     from thimble.strategies.spec import parse_spec
     from thimble.strategies.table import FAMILIES, strategy_names
 
-    used, longest = [part.name for part in parse_spec(spec)], max(map(len, strategy_names())) + 2
+    used, longest = {part.name: part.settings for part in parse_spec(spec)}, max(map(len, strategy_names())) + 2
     installed, broken = _installed()
     for family, strategies in (FAMILIES | installed).items():
         rows = []
         for name, kind in strategies.items():
             told = f"{first_sentence(kind)} {_defaults(kind)}".rstrip()
+            told += f"; in use: {used[name]}" if used.get(name) else ""
             shown = f"{name}{in_use(console, name in used)}".ljust(longest if is_drawn(console) else 0)
             rows.append((Text(shown, style="name"), told))
         Table(family, ("", ""), rows).show(console)

@@ -39,8 +39,7 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
     of = timeline(session.agent.ledger, which)
     name = f"Exchange {which}" if which else "The session"
     if not of.steps:
-        why = "no start times were recorded for this session" if of.unplaced else "no model call finished"
-        say(console, f"{name} has no timeline: {why}.")
+        say(console, f"{name} has no timeline: no finished step has a recorded time.")
         return
     say(console, f"{name}: {figures.format_duration(of.seconds)}", "bold")
     _show_steps(of, console)

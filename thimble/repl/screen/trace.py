@@ -212,11 +212,12 @@ def side_line(event: SideCalled) -> str:
 
 
 def speaker_name(message: Message) -> str:
-    """Who says a message of the history: system, you, model, the tool's name, or thimble itself. Safe to print."""
+    """Who says it: system, you, model, the tool's name, a recorded agent, or thimble itself. Safe to print."""
+    name = one_line(message.name[:80])
     if message.role == "tool":
-        return one_line(message.name[:80]) or "tool"
+        return name or "tool"
     if message.role == "user":
-        return "thimble" if message.why else "you"
+        return (name or "thimble") if message.why else "you"
     return "system" if message.role == "system" else "model"
 
 

@@ -2,8 +2,9 @@
 
 A long text becomes `{"$": "LINE.PLACE"}`, which names one of the `new` values of that line, or its message. A long list
 is cut into chunks after items with certain hashes, each chunk a value of its own (`{"+": "LINE.PLACE …"}`), and the
-list of chunks is cut again: two lists that differ in one item share all but a few chunks, wherever the item is. So a
-file grows only with new content.
+list of chunks is cut again: two lists that differ in one item share all but a few chunks, wherever the item is. A text
+of many lines is such a list (`{"|": [line, …]}`): a summary shares most lines with the one before it. So a file grows
+only with new content.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ SHORT = 60
 """A value of at most this many characters of JSON is written in place, since a reference is nearly as long."""
 LONG_LIST, CUT_AT, MOST_ITEMS = 12, 6, 24
 """A list of more items is cut; one item in `CUT_AT` ends a chunk; equal items may not, so a chunk has a maximum."""
-VALUE, CHUNK, PAIRS = "$", "+", "%"
-"""The only key of an object that refers to a value, refers to chunks, or wraps one that is long or has such keys."""
+VALUE, CHUNK, PAIRS, LINES = "$", "+", "%", "|"
+"""The only key of an object: a reference to a value or to chunks, the pairs of a long object, the lines of a text."""
 MOST_READ = 50_000_000
 """A record with more, in characters and a hundred for each item, is damage: values can refer to others."""
 
@@ -65,10 +66,12 @@ class Values:
     def pack(self, data: Any) -> Any:
         """JSON data with references to its long parts; the parts that no earlier line has are in `new`."""
         if isinstance(data, str):
+            if data.count("\n") >= LONG_LIST:
+                data = {LINES: self._chunked(data.split("\n"))}
             text = as_json(data)
         elif isinstance(data, dict):
             data = {name: self.pack(part) for name, part in data.items()}
-            if len(data) > LONG_LIST or not data.keys().isdisjoint((VALUE, CHUNK, PAIRS)):
+            if len(data) > LONG_LIST or not data.keys().isdisjoint((VALUE, CHUNK, PAIRS, LINES)):
                 data = {PAIRS: self._chunked([[name, part] for name, part in data.items()])}
             text = as_json(data)
         elif isinstance(data, list | tuple):
@@ -87,9 +90,12 @@ class Values:
         """The original of packed data.
 
         Raises:
-            ValueError: a value is lost, or the data is larger than any session's.
+            ValueError: a value is lost, not as `pack` writes it, or larger than any session's.
         """
-        return _Reader(self._values).whole(data)
+        try:
+            return _Reader(self._values).whole(data)
+        except TypeError as error:
+            raise ValueError("a part of it is not as it was written") from error
 
     def _chunked(self, items: list[Any]) -> list[Any]:
         while len(items) > LONG_LIST:
@@ -131,6 +137,8 @@ class _Reader:
                 return self.whole(self._value(data[VALUE]))
             if PAIRS in data:
                 return dict(self.whole(data[PAIRS]))
+            if LINES in data:
+                return "\n".join(self.whole(data[LINES]))
             return {name: self.whole(part) for name, part in data.items()}
         if not isinstance(data, list):
             return data

@@ -98,3 +98,12 @@ def test_what_is_shared_is_counted_once() -> None:
     ledger = session.agent.ledger
     shared = found[1].calls[: len(ledger.calls) - len(found[2].calls)]
     assert [*shared, *found[2].calls] == ledger.calls
+
+
+def test_a_short_name_is_that_of_the_strategy() -> None:
+    session = session_in()
+    run(session, "What is masking?")
+    run(session, "/fork window")
+    assert session.spec == "sliding-window"
+    run(session, "/retry masking")
+    assert session.spec == "observation-masking"

@@ -17,6 +17,7 @@ from thimble.session.journal.records import Change
 from thimble.session.journal.state import SavedState
 from thimble.session.session import Session
 from thimble.session.story import Exchange, exchanges, records, turn_lines
+from thimble.strategies.paper_names import in_our_names
 from thimble.tools.wording import count_noun
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N is an exchange as /stats all numbers them; 3.2 is turn 2 of exchange 3"
@@ -36,7 +37,7 @@ def fork(session: Session, text: str, console: Console) -> None:
     """
     first, _, rest = text.partition(" ")
     numbered = SIGNED_NUMBER.fullmatch(first) is not None
-    spec = (rest if numbered else text).strip()
+    spec = in_our_names((rest if numbered else text).strip())
     tree, asked = session.journal.tree, session.agent.ledger.exchanges
     old = tree.current
     exchange, _, turn = first.partition(".") if numbered else (str(asked), "", "")
@@ -88,10 +89,10 @@ def retry(session: Session, spec: str, console: Console) -> str:
     old, asked = session.journal.tree.current, [one for one in _here(session) if one.number]
     if not asked:
         raise UsageError("there is no question to ask again on this branch", "ask one; /tree shows the branches")
-    _ask_anew(session, asked[-1], spec)
+    _ask_anew(session, asked[-1], in_our_names(spec))
     new = session.journal.tree.current
     say(console, f"Branch {new} asks again, {as_it_is(session)}: {_quoted(asked[-1])}")
-    say(console, f"Branch {old} keeps the earlier answer: /tree {old} goes back to it.", "quiet")
+    say(console, f"Branch {old} is unchanged: /tree {old} goes back to it.", "quiet")
     return asked[-1].question.content
 
 

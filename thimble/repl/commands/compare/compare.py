@@ -9,7 +9,7 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.commands.replay import AS_RECORDED, YOU_AND, Replayed, is_as_recorded, replay_session
+from thimble.commands.replay import AS_RECORDED, Replayed, is_as_recorded, replay_session, spec_in_use
 from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed
@@ -37,7 +37,7 @@ def compare(session: Session, text: str, console: Console) -> None:
     if question is None:
         specs = specs or by_default(session)
         check(session, specs)
-        _replay(session, [*[f"{YOU_AND}{session.spec}"] * bool(session.agent.state.overrides), *specs], console)
+        _replay(session, [*[spec_in_use(session)] * bool(session.agent.state.overrides), *specs], console)
     else:
         from thimble.repl.commands.compare.trial_table import ask_each
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thimble.agent.events import SideCalled
-from thimble.commands.replay import Replayed, call_lengths
+from thimble.commands.replay import Replayed, call_lengths, spec_in_use
 from thimble.repl.commands.context.rows import rows_of
 from thimble.repl.commands.context.strip import bar, messages_before, widths
 from thimble.repl.screen.sanitise import one_line
@@ -26,14 +26,14 @@ BEST = "* best of those within the budget at every call"
 
 
 def show_replayed(session: Session, found: Sequence[Replayed], console: Console) -> None:
-    """Print the figures of each strategy, its history as a bar, refused calls, and calls to a model."""
+    """Print each history as a bar, then what stays on 24 rows: figures, refused calls, and calls to a model."""
     if not found:
         return
     exact = session.agent.backend.counter.exact
-    table(session, found, exact, console).show(console)
-    console.print()
     if is_drawn(console):
         _show_bars(session, found, console)
+    table(session, found, exact, console).show(console)
+    console.print()
     for text in table_key(session, found, console):
         say(console, text, "quiet")
     for one in found:
@@ -66,8 +66,8 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
 
 def row_names(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
     """The SPEC of each row, shortened on a narrow screen. The one in use is marked."""
-    room = console.width - FIGURES if is_drawn(console) else PLAIN_WIDTH
-    return [f"{in_room(one.spec, room)}{in_use(console, one.spec == session.spec)}" for one in found]
+    room, used = console.width - FIGURES if is_drawn(console) else PLAIN_WIDTH, spec_in_use(session)
+    return [f"{in_room(one.spec, room)}{in_use(console, one.spec == used)}" for one in found]
 
 
 def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:
@@ -124,7 +124,7 @@ def table_key(session: Session, found: Sequence[Replayed], console: Console) -> 
     lost = [f"lost: of {quoted:,} lines and names that later calls quote, those not in view"] * (quoted > 0)
     if not is_drawn(console):
         return [BEST, *lost]
-    used = ["‹ in use"] * (session.spec in {one.spec for one in found})
+    used = ["‹ in use"] * (spec_in_use(session) in {one.spec for one in found})
     met = {fate for one in found for fate in count_changed(one)}
     letters = [f"{letter} {fate}" for fate, letter in FATE_LETTERS.items() if fate in met or (fate == "kept" and met)]
     return [" · ".join([*used, BEST]), *lost, *([" · ".join(letters)] if letters else [])]

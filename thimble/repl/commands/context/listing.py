@@ -82,8 +82,8 @@ def span(group: Group) -> str:
 
 def _schemas(xray: Xray) -> Cells:
     size, cached = xray.tokens(xray.view.overhead), xray.cached.tokens
-    words = f"{figures.format_share(xray.view.overhead, xray.view.limit)} of the budget"
-    return "", xray.overhead, f"{TOOLS} ", size, size, "?" if cached is None else "═" if cached else "╌", words
+    mark = "?" if cached is None else "═" if cached else "╌"
+    return "", xray.overhead, f"{TOOLS} ", size, size, mark, xray.share(xray.view.overhead)
 
 
 def _cells(xray: Xray, group: Group) -> Cells:
@@ -101,7 +101,7 @@ def _cells(xray: Xray, group: Group) -> Cells:
         if who == "system":
             memory = memory_of_system(first.message.content)
             of_it = f", {figures.format_share(len(memory), len(first.message.content))} of it memory" if memory else ""
-            words = f"{figures.format_share(after, xray.view.limit)} of the budget{of_it}: {words}"
+            words = f"{xray.share(after)}{of_it}: {words}"
     return span(group), who, fate, xray.tokens(before), xray.tokens(after), mark, words
 
 

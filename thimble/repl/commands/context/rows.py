@@ -13,7 +13,7 @@ from thimble.agent.fates import Fate
 from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.view import View
-from thimble.commands.replay import AS_RECORDED
+from thimble.commands.replay import AS_RECORDED, limit_name
 from thimble.commands.why import by_hand
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.trace import speaker_name
@@ -51,8 +51,8 @@ class Row:
 
     @property
     def who(self) -> str:
-        """Who says it: system, you, model, the tool's name, or thimble itself. Safe to print."""
-        return "thimble" if self.fate == "inserted" else speaker_name(self.message)
+        """Who says it: system, you, model, the tool's name, a recorded agent, or thimble itself. Safe to print."""
+        return speaker_name(self.message) if self.before or self.message.why else "thimble"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,10 @@ class Xray:
         if self.strategy == AS_RECORDED:
             return "not in the file"
         return "tool schemas" if self.tools else "template"
+
+    def share(self, count: int) -> str:
+        """Format tokens as a share of the budget."""
+        return f"{figures.format_share(count, self.view.limit)} of the {limit_name(self.strategy)}"
 
     def tokens(self, count: int) -> str:
         """Format tokens, with `~` for an estimate; 0 is always exact."""

@@ -32,7 +32,7 @@ function sizeOf(row, mark) {
   return !row.was ? after : before === after ? before : `${before} → ${after}`;
 }
 
-const whoOf = (row) => (row.was ? row.was.who : "thimble");
+const whoOf = (row) => (row.was ?? (row.sent.why ? row.sent : { who: "thimble" })).who;
 const titleOf = (row, mark) => `message ${row.name} (${whoOf(row)}), ${row.fate}, ${sizeOf(row, mark)} tokens`;
 
 // ---- the parts of the page ----
