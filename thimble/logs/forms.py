@@ -37,7 +37,7 @@ FORMS: Mapping[str, tuple[str, str]] = {
     ),
     "aider": ("aider (refused: it cannot be replayed)", "# aider chat started"),
 }
-"""By module: the name of a format, and the keys of one of its objectsthat identify it; `|` separates alternatives.
+"""By module: the name of a format, and the keys of one of its objects that identify it; `|` separates alternatives.
 
 The first format found in a file's first values reads it.
 """
