@@ -123,7 +123,7 @@ def test_a_class_has_parameters_state_and_a_model(tmp_path: Path) -> None:
     assert len(asked.prompts) == 1
     with pytest.raises(UsageError, match="has no parameter 'newst'"):
         build(f"{path}:Newest:newst=5")
-    with pytest.raises(UsageError, match="newest=many is not possible"):
+    with pytest.raises(UsageError, match="newest=many is not valid"):
         build(f"{path}:Newest:newest=many")
 
 

@@ -18,7 +18,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "simulate": "How do the prompts of a long run grow under each strategy, and what do they cost?",
     "run": "Which strategy keeps the answers, on questions × budgets × seeds × models?",
     "depth": "Does a model find a fact in the middle of a prompt as well as at its ends?",
-    "judge": "Which strategy in FOLDER wins the contest, by laws, cost, faults and planted facts?",
+    "judge": "Which strategy in FOLDER wins the contest, by laws, cost, facts in view and repeated calls?",
     "comem": "How fast is CoMem on simulated servers, compared with its paper?",
     "memory-model": "With a trained memory model, does a frozen agent act as with the whole history?",
 }

@@ -25,7 +25,7 @@ def whole_number(flag: str, least: int, most: int) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
-            raise UsageError(f"{flag} {text[:40]} is not possible", f"it takes {least} to {most:,}")
+            raise UsageError(f"{flag} {text[:40]} is not valid", f"it takes {least} to {most:,}")
         return int(text)
 
     return read
