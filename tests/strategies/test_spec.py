@@ -139,11 +139,11 @@ def test_a_paper_s_parameters_have_a_name(name: str) -> None:
         ("sliding-window:target=none", "target=none is not valid", "target takes 0.1 to 1: "),
         ("sliding-window:window=3,window=4", "sliding-window: window is given twice", "each key once"),
         ("sliding-window window=3", "there is no strategy 'sliding-window window=3'", "sliding-window:key=value"),
-        ("no.such:Name", "no.such:Name cannot be loaded: ModuleNotFoundError: No module named 'no'", "fix it"),
+        ("no.such:Name", "no.such:Name cannot be loaded: ModuleNotFoundError: No module named 'no'", "correct it"),
         (
             "json:Nothing",
             "json:Nothing cannot be loaded: AttributeError: module 'json' has no attribute 'Nothing'",
-            "fix it",
+            "correct it",
         ),
         ("json:__doc__", "json:__doc__ defines no prepare()", "write: def prepare"),
         ("observation-masking:when=alway", "when=alway is not valid", "did you mean always? when takes over or"),

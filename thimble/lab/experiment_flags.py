@@ -75,7 +75,7 @@ def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED_PRICES) -> N
         "--model",
         default=COUNTED_MODEL,
         metavar="NAME",
-        help=f"the model whose tokenizer counts; default: {COUNTED_MODEL}",
+        help=f"the model that tokens are counted for; default: {COUNTED_MODEL}",
     )
     tokens = whole_number("--summary-tokens", 0, 100_000)
     add("--summary-tokens", default=700, type=tokens, metavar="N", help="tokens of each summary; default: 700")
