@@ -48,7 +48,7 @@ def written(tmp_path: Path, body: str) -> str:
         ("view = list(messages)", 1, "prepare must return a list of messages, not None", "return messages"),
         ("return [m.content for m in messages]", 1, "prepare must return a list of messages; ", "return messages"),
         ("return {}['gone']", 2, "KeyError: 'gone', in: return {}['gone']", "correct it"),
-        ("return deeper()\n\ndef deeper():\n    1 / 0", 5, "ZeroDivisionError: division by zero, in: 1 / 0", "correct it"),
+        ("return deeper()\n\ndef deeper():\n    1 / 0", 5, "ZeroDivisionError: division by zero, in: 1 / 0", "correct"),
         ("messages[0].content = ''\n    return messages", 2, "FrozenInstanceError: ", "rewritten(content, why)"),
         ("raise SystemExit(3)", 2, "SystemExit: 3", "correct it"),
         ("yield from (1 / 0,)", 2, "ZeroDivisionError: division by zero", "correct it"),

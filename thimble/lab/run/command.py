@@ -52,7 +52,7 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
         add("--temperature", type=_setting("temperature"), default=PAPER_TEMPERATURE, metavar="T",
             help=f"of the agent on a server; default: {PAPER_TEMPERATURE}, as in The Complexity Trap")  # fmt: skip
         add("--summariser", default="", metavar="NAME", help="the model that writes summaries; default: the agent's")
-        add("--memory", default="", metavar="NAME", help="the background model of the strategy comem; default: the summariser")
+        add("--memory", default="", metavar="NAME", help="comem's background model; default: the summariser")
         add("--price", type=_setting("price"), default=CARD, metavar="CARD", help=f"default: {CARD}")
         add("--ceiling", type=_ceiling, default=math.inf, metavar="COST",
             help="start no job after this cost: computed prompt tokens, or dollars if the card has them")  # fmt: skip
