@@ -60,10 +60,8 @@ SPECS = (
     "offload",
     "compress",
     "compress:target=1",
-    "tidy+compress",
     "sliding-window",
     "thrifty:summaries=off",
-    "none",
 )
 SHARES = (0.53, 0.30, 0.10)
 SHORT = 2

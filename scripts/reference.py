@@ -112,7 +112,7 @@ COMMAND_LINE = """\
 
 ## Commands
 
-Type a command at the prompt or after `-p`. No command and no output of a command is ever sent to a model.
+Type a command in a conversation, or after `-p`. No command and no output of a command is ever sent to a model.
 """
 FLAGS_BELOW = """\
 ## Flags
@@ -131,9 +131,8 @@ the user's `config.toml`, default. In the environment, `budget` is `THIMBLE_BUDG
 each setting with its source. `OLLAMA_HOST` and `OPENAI_BASE_URL` also set `base_url`, each for its own kind of server,
 and `NO_COLOR` sets `color`.
 
-A `thimble.toml` may be somebody else's, so it sets only what can do no harm: {harmless}; and only a strategy that is
-built in or installed. A line at the start says what was left out. Write the others in your own `config.toml`, in the
-environment or as flags.
+A `thimble.toml` may be somebody else's, so only harmless settings count in it: {harmless}; the strategy must be built
+in or installed. A line at the start lists ignored ones.
 """
 STRATEGIES = """\
 # Strategies
@@ -144,9 +143,8 @@ and [Answers](../results/answers.md) compare them.
 
 A SPEC is a name, a name with parameters (`observation-masking:window=10,when=always`), a name with those of its paper
 (`observation-masking:paper`, [why ours differs](elsewhere.md#the-paper-and-our-defaults)), a file (`./mine.py`), a
-`package.module:Name`, or several of these joined by `+`, left to right. `/strategy SPEC` swaps while the session runs.
-The new strategy starts fresh and sees the whole history. If its view exceeds the budget, `fit` makes room: it halves
-the largest results, then leaves out the oldest turns. ∑ marks a strategy that asks a model: the agent's own, or that
+`package.module:Name`, or several of these joined by `+`, left to right. `/strategy SPEC` swaps the strategy in a
+session: the new one starts fresh on the whole history. ∑ marks a strategy that calls a model: the agent's own, or that
 of `--summariser`.
 
 ![Help on the strategy sliding-window, with a table of its two parameters; then a swap to it, which says how many tokens

@@ -125,7 +125,7 @@ def test_rows_say_what_is_not_known() -> None:
     [
         ({"stratgy": "none"}, "no setting 'stratgy'"),
         ({"budget": 3}, "budget cannot be 3"),
-        ({"journal": "notes.txt"}, "is not the journal"),
+        ({"journal": "notes.txt"}, "is not a session file"),
     ],
 )
 def test_what_is_wrong_is_said_with_a_way_to_mend_it(settings: dict[str, object], what: str) -> None:

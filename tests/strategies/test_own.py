@@ -47,11 +47,11 @@ def written(tmp_path: Path, body: str) -> str:
     [
         ("view = list(messages)", 1, "prepare must return a list of messages, not None", "return messages"),
         ("return [m.content for m in messages]", 1, "prepare must return a list of messages; ", "return messages"),
-        ("return {}['gone']", 2, "KeyError: 'gone', in: return {}['gone']", "fix it"),
-        ("return deeper()\n\ndef deeper():\n    1 / 0", 5, "ZeroDivisionError: division by zero, in: 1 / 0", "fix it"),
+        ("return {}['gone']", 2, "KeyError: 'gone', in: return {}['gone']", "correct it"),
+        ("return deeper()\n\ndef deeper():\n    1 / 0", 5, "ZeroDivisionError: division by zero, in: 1 / 0", "correct"),
         ("messages[0].content = ''\n    return messages", 2, "FrozenInstanceError: ", "rewritten(content, why)"),
-        ("raise SystemExit(3)", 2, "SystemExit: 3", "fix it"),
-        ("yield from (1 / 0,)", 2, "ZeroDivisionError: division by zero", "fix it"),
+        ("raise SystemExit(3)", 2, "SystemExit: 3", "correct it"),
+        ("yield from (1 / 0,)", 2, "ZeroDivisionError: division by zero", "correct it"),
     ],
 )
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "in a pipeline"])
@@ -123,7 +123,7 @@ def test_a_class_has_parameters_state_and_a_model(tmp_path: Path) -> None:
     assert len(asked.prompts) == 1
     with pytest.raises(UsageError, match="has no parameter 'newst'"):
         build(f"{path}:Newest:newst=5")
-    with pytest.raises(UsageError, match="newest=many is not possible"):
+    with pytest.raises(UsageError, match="newest=many is not valid"):
         build(f"{path}:Newest:newest=many")
 
 

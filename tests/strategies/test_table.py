@@ -128,5 +128,5 @@ def test_a_value_that_is_not_legal_gets_the_nearest_that_is(name: str, text: str
     (listed,) = (parameter for parameter in parameters(Everything) if parameter.name == name)
     with pytest.raises(UsageError) as caught:
         listed.read(text)
-    assert caught.value.what == f"{name}={text} is not possible"
+    assert caught.value.what == f"{name}={text} is not valid"
     assert caught.value.fix.startswith(fix)

@@ -100,7 +100,7 @@ def test_a_strategy_of_a_package_is_used_by_its_name(oldest: None) -> None:
     session = scripted(tool_call("list_articles"), "done", strategy="oldest:keep=1")
     ask(session)
     session.use_strategy("tidy+oldest:keep=4")
-    with pytest.raises(UsageError, match=r"keep=0 is not possible"):
+    with pytest.raises(UsageError, match=r"keep=0 is not valid"):
         session.use_strategy("oldest:keep=0")
     with pytest.raises(UsageError, match=r"wrong \(wrong\) cannot be used: TypeError: it has no prepare"):
         session.use_strategy("wrong")

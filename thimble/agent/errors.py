@@ -64,7 +64,7 @@ class NotRecorded(ModelError):
 
 
 class UsageError(ThimbleError):
-    """A command, flag or setting that is not possible."""
+    """A command, flag or setting that is not valid."""
 
 
 class BudgetError(ThimbleError):

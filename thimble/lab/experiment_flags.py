@@ -25,7 +25,7 @@ def whole_number(flag: str, least: int, most: int) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
-            raise UsageError(f"{flag} {text[:40]} is not possible", f"it takes {least} to {most:,}")
+            raise UsageError(f"{flag} {text[:40]} is not valid", f"it takes {least} to {most:,}")
         return int(text)
 
     return read
@@ -75,7 +75,7 @@ def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED_PRICES) -> N
         "--model",
         default=COUNTED_MODEL,
         metavar="NAME",
-        help=f"the model whose tokenizer counts; default: {COUNTED_MODEL}",
+        help=f"the model that tokens are counted for; default: {COUNTED_MODEL}",
     )
     tokens = whole_number("--summary-tokens", 0, 100_000)
     add("--summary-tokens", default=700, type=tokens, metavar="N", help="tokens of each summary; default: 700")

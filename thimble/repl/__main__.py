@@ -69,12 +69,13 @@ def _run(arguments: Sequence[str]) -> int:
 
     if sys.stdout is None:  # checked before a model is asked, which may cost money
         raise UsageError("standard output is closed", "open it: > FILE")
-    if arguments[:1] == ["completion"]:
+    asks_help = not {"-h", "--help"}.isdisjoint(arguments)
+    if arguments[:1] == ["completion"] and not asks_help:
         from thimble.repl.cli.completion import shell_code
 
         sys.stdout.write(shell_code(arguments[1:]))
         return 0
-    if arguments[:1] == ["laws"]:
+    if arguments[:1] == ["laws"] and not asks_help:
         from thimble.repl.cli import laws
 
         return laws.run_laws(arguments[1:])

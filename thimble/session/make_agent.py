@@ -32,7 +32,7 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
     """Make an agent with these settings that talks to `backend`. It has neither tools nor a system prompt yet.
 
     Raises:
-        UsageError: the strategy, a price or the name of a side model is not possible.
+        UsageError: the strategy, a price or the name of a side model is not valid.
         ModelError: a side model cannot be used.
     """
     spec = in_our_names(settings.strategy.strip())

@@ -335,7 +335,7 @@ class Session:
     def use_budget(self, tokens: int) -> None:
         """Change the prompt tokens that a call may use. Raises UsageError for a number out of bounds."""
         if not LEAST_BUDGET <= tokens <= MOST_BUDGET:
-            what = f"a budget of {tokens:,} tokens is not possible"
+            what = f"a budget of {tokens:,} tokens is not valid"
             raise UsageError(what, f"it takes {LEAST_BUDGET} to {MOST_BUDGET:,} tokens")
         agent, side, backends = self.agent, self.agent.side, self.backends
         backends.widest = max(backends.widest, tokens)

@@ -267,7 +267,7 @@ class SettingsTable:
         "",
         text,
         "the name of a model, or a file, FILE.gguf",
-        "a model of that server, or a file, FILE.gguf, which needs none; default: the one that suits best",
+        "a model of that server, or FILE.gguf, which needs no server; default: the most suitable",
         "NAME",
     )
     base_url: str = setting(
@@ -281,7 +281,7 @@ class SettingsTable:
         "observation-masking",
         text,
         "a strategy SPEC such as observation-masking or sliding-window+none",
-        "how the context is managed: name, name:key=value,... or several with +",
+        "the strategy that manages the context: NAME, NAME:key=value,... or several joined by +",
         "SPEC",
         harmless=True,
     )
@@ -297,8 +297,8 @@ class SettingsTable:
         "",
         text,
         MODEL,
-        "the model that strategies ask: NAME of that server, NAME@URL of another, FILE.gguf, or reader; "
-        "default: the agent's, or the reader for a small one",
+        "the model that writes summaries: NAME on that server, NAME@URL on another, FILE.gguf, or reader; "
+        "default: the agent's, or the reader if that is small",
         "NAME",
         kept=True,
     )
@@ -306,7 +306,7 @@ class SettingsTable:
         "",
         text,
         MODEL,
-        "the model that comem asks in the background: NAME, NAME@URL, FILE.gguf or reader; default: the summariser",
+        "the background model of the strategy comem: NAME, NAME@URL, FILE.gguf or reader; default: the summariser",
         "NAME",
         kept=True,
     )
@@ -322,7 +322,7 @@ class SettingsTable:
         AUTO,
         price_card,
         "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
-        "the price of a token, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
+        "prices of tokens, if an uncached one costs 1: cached=0.1,output=4; dollars=3: for a million; default: auto",
         "CARD",
         kept=True,
     )
@@ -345,15 +345,15 @@ class SettingsTable:
     notes: str = setting(
         "",
         file,
-        "a file in a folder that exists; it is made where it is missing",
-        "keep what the model notes in this file too, for later sessions",
+        "a file in a folder that exists; it is created if missing",
+        "also keep the model's notes in this file, for later sessions",
         "FILE",
     )
     session_dir: Path = setting(
         sessions_folder,
         new_folder,
-        "a folder, which is made where it is missing",
-        "the folder that sessions are kept in; default: the user's state folder",
+        "a folder, which is created if missing",
+        "the folder of saved sessions; default: the user's state folder",
         "DIR",
     )
     plain: bool = setting(False, switch, TRUE_OR_FALSE, "append-only plain lines, for screen readers", harmless=True)
@@ -368,9 +368,9 @@ class SettingsTable:
     pace: str = setting(
         "0",
         pacing,
-        "a number of tokens per second, 0 to 10,000; 0 is at once; or a machine, or two with a comma",
-        "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second; both: a machine "
-        "such as a100-32b, or two, the second for side calls: a100-32b,a100-4b",
+        "a number of tokens a second, 0 to 10,000; 0 is at once; or a machine, or two with a comma",
+        "speed of a recording: original, 2x, 0 (at once) or key (step by step); of the reader: tokens a second; of "
+        "either: a machine such as a100-32b, or two, the second for the strategy's calls: a100-32b,a100-4b",
         "HOW",
         harmless=True,
     )
@@ -388,7 +388,8 @@ class SettingsTable:
         AUTO,
         one_of(*CALLS),
         "one of " + ", ".join(CALLS),
-        "how the model calls tools: the server's tools, or a schema that it enforces; default: auto, by its size",
+        "how the model calls tools: tools (the server's way) or schema (JSON that the server enforces, for small "
+        "models); default: auto",
         "HOW",
         harmless=True,
         kept=True,
@@ -397,7 +398,7 @@ class SettingsTable:
         0.0,
         unless_auto(number(float, 0, 2)),
         "a number, 0 to 2; auto sends none",
-        "how freely a model chooses its words, 0 to 2, or auto, the server's own; default: 0, so that a demo repeats",
+        "sampling temperature, 0 to 2, or auto, the server's own; default: 0, so that a demo repeats",
         "T",
         harmless=True,
         kept=True,
@@ -406,7 +407,7 @@ class SettingsTable:
         None,
         unless_auto(number(int, 0, MOST_SEED)),
         f"a whole number, 0 to {MOST_SEED:,}; auto sends none",
-        "the seed of the server's random numbers; default: auto, none is sent",
+        "the server's random seed; default: auto, none is sent",
         "N",
         harmless=True,
         kept=True,

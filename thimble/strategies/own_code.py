@@ -20,7 +20,7 @@ from thimble.agent.errors import UsageError, in_words
 
 T = TypeVar("T")
 
-HOW_TO_RETRY = "fix it, and name it again"
+HOW_TO_RETRY = "correct it, then select the strategy again"
 
 MOST_SECONDS = 30.0
 """Time limit of the code if no user can press Ctrl-C; while it waits for a model, that model's limits hold."""

@@ -59,7 +59,7 @@ class Parameter:
         if self.least <= value <= self.most:
             return value
         rest = f"{self.name} takes {self.legal}: {self.meaning}"
-        raise UsageError(f"{self.name}={text} is not possible", did_you_mean(text, self.choices, rest))
+        raise UsageError(f"{self.name}={text} is not valid", did_you_mean(text, self.choices, rest))
 
 
 def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_000, paper: Any = None) -> Any:

@@ -73,7 +73,7 @@ def test_a_recorded_run_has_all_tokens_of_its_history(history: list[Message]) ->
 def test_a_mistake_of_the_user_is_one(recorded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for flag in ("--batch", "--k", "--gpus", "--memory-gpus", "--output", "--observation", "--summary"):
         for value in ("0", "9999999"):
-            with pytest.raises(UsageError, match=rf"{flag} {value} is not possible"):
+            with pytest.raises(UsageError, match=rf"{flag} {value} is not valid"):
                 main([f"{flag}={value}"], "lab comem")
     without_call = tmp_path / "without.json"
     without_call.write_text('[{"role": "user", "content": "Hello"}]')

@@ -50,5 +50,5 @@ def test_a_u_is_told_and_drawn() -> None:
 
 
 def test_too_few_facts() -> None:
-    with pytest.raises(UsageError, match="--facts 9 is not possible"):
+    with pytest.raises(UsageError, match="--facts 9 is not valid"):
         main(["--facts", "9"], "lab depth")

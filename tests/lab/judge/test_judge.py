@@ -73,7 +73,7 @@ def test_the_score_by_hand_and_on_the_page() -> None:
     assert f"Score = {formula}" in text
     assert FORMULA.startswith(f"Score = {formula}. ")
     assert f"{told['score']:.2f}" in text
-    assert all(f"| {name} |" in text for name in JUDGED_BESIDE)
+    assert all(f"\n{name} " in text for name in JUDGED_BESIDE)
 
 
 def test_two_runs_by_hand(tmp_path: Path) -> None:

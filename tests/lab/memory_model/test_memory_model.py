@@ -295,7 +295,7 @@ def test_each_memory_is_measured_once_and_the_table_has_the_full_context_above(
     ("flags", "what", "fix"),
     [
         (["--strategy", "thrifty"], "thrifty does not use a memory model", "--strategy comem:k=1"),
-        (["--sft-steps", "0"], "--sft-steps 0 is not possible", "it takes 1 to"),
+        (["--sft-steps", "0"], "--sft-steps 0 is not valid", "it takes 1 to"),
         (["--base", "none"], "there is no model 'none'", "name a file"),
         (["--lowest", "3"], "--lowest only applies to LoRA", "add --rank"),
     ],

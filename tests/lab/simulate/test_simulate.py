@@ -122,7 +122,7 @@ def test_sizes_come_from_files_where_no_flag_gives_them(tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("flags", "what"),
     [
-        (["--turns", "0"], "--turns 0 is not possible"),
+        (["--turns", "0"], "--turns 0 is not valid"),
         (["--observation", "3"], "--observation cannot be 3 tokens a turn"),
         (["--reasoning", "1", "--action", "1"], "--reasoning and --action cannot be 2 tokens a turn"),
         (["no such file"], "no such file cannot be read"),

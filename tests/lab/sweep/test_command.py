@@ -207,11 +207,11 @@ def test_simulated_runs_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("flags", "what"),
     [
-        (["FILE", "--strategy", "observation-masking:window={1,many}"], "window=many is not possible"),
+        (["FILE", "--strategy", "observation-masking:window={1,many}"], "window=many is not valid"),
         (["FILE", "--strategy", "obervation-masking:window={1,2}"], "there is no strategy 'obervation-masking'"),
         (["FILE", "--strategy", "none", "--simulated", "1,2,3"], "give either FILE… or --simulated"),
         (["FILE"], "the following arguments are required: --strategy"),
-        (["--strategy", "none", "--simulated", "1,2,x,3"], "--simulated 1,2,x,3 is not possible"),
+        (["--strategy", "none", "--simulated", "1,2,x,3"], "--simulated 1,2,x,3 is not valid"),
         (["--strategy", "none", "--simulated", "60,40,300", "--budget", "1"], "no run fits the budget"),
     ],
 )

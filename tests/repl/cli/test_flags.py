@@ -34,6 +34,8 @@ def test_help_fits_a_terminal_and_names_every_flag(
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
+    assert [main([command, "--help"]) for command in ("laws", "completion", "open")] == [0, 0, 0]
+    assert capsys.readouterr().out == 3 * text
     assert max(map(len, text.splitlines())) <= 80
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
     others = "--json --resume --record --replay --live --observations --warm --keep-secrets --version"

@@ -1,1 +1,1 @@
-"""A contest: judge every strategy in a folder by laws, cost, faults and planted facts."""
+"""A contest: judge every strategy in a folder by laws, cost, facts in view and repeated calls."""

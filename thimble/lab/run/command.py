@@ -30,7 +30,7 @@ PAPER_TEMPERATURE = 0.8
 
 
 class Study(Experiment[Job]):
-    """Ask questions under strategies, budgets, seeds and models: which strategy keeps the answers?"""
+    """Ask questions under strategies, budgets, seeds and models: do the answers stay right?"""
 
     epilog = """\
 With --store every answer is kept; the same command continues where it stopped, and retries failed jobs. With --store
@@ -50,8 +50,8 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
         many("--kind", choices=get_args(Kind), metavar="KIND", help=f"only these: {', '.join(get_args(Kind))}")
         add("--temperature", type=_setting("temperature"), default=PAPER_TEMPERATURE, metavar="T",
             help=f"of the agent on a server; default: {PAPER_TEMPERATURE}, as in The Complexity Trap")  # fmt: skip
-        add("--summariser", default="", metavar="NAME", help="the model that strategies ask; default: the agent's")
-        add("--memory", default="", metavar="NAME", help="the model that they ask in the background")
+        add("--summariser", default="", metavar="NAME", help="the model that writes summaries; default: the agent's")
+        add("--memory", default="", metavar="NAME", help="comem's background model; default: the summariser")
         add("--price", type=_setting("price"), default=CARD, metavar="CARD", help=f"default: {CARD}")
         add("--ceiling", type=_ceiling, default=math.inf, metavar="COST",
             help="start no job after this cost: computed prompt tokens, or dollars if the card has them")  # fmt: skip

@@ -156,7 +156,7 @@ def _crossings(rows: Rows) -> ResultTable:
             turns = [_from([a[name] < b[name] for a, b in zip(ours, theirs, strict=True)]) for name in costs]
             if any(turns):
                 crossed.append([f"{one} than {other}", *(f"{turn or '–'}" for turn in turns)])
-    return ResultTable("All calls so far cost less from a turn on", ["strategy", *costs.values()], crossed)
+    return ResultTable("The turn from which all calls together cost less", ["strategy", *costs.values()], crossed)
 
 
 def _costs(rows: Rows) -> dict[str, str]:

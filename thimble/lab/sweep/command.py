@@ -95,7 +95,7 @@ def _grids(options: argparse.Namespace) -> Sequence[Grid]:
 def _mean_turn(text: str) -> MeanTurn:
     sizes = [int(size) for size in text.split(",") if size.isdecimal() and len(size) < 7]
     if len(sizes) != 3 or len(text.split(",")) != 3 or not all(1 <= size <= MOST_TOKENS for size in sizes):
-        raise UsageError(f"--simulated {text[:40]} is not possible", "write three sizes in tokens: 100,60,840")
+        raise UsageError(f"--simulated {text[:40]} is not valid", "write three sizes in tokens: 100,60,840")
     return MeanTurn(*sizes)
 
 

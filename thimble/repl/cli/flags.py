@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS = ("config", "doctor", "prepare", "open", "tour")
 
-DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
+DESCRIPTION = "A research assistant in the terminal that works within a small token budget."
 EPILOG = """\
 commands:
   config           print every setting, its value and where it comes from
@@ -42,8 +42,8 @@ To install from a clone: uv tool install ., pipx install . or pip install .
 
 Piped standard input is read as prompts, one per line. A prompt that begins
 with / is a command; /help lists them. Flags override the settings of a
-resumed session; these override the environment (THIMBLE_*, OLLAMA_HOST,
-NO_COLOR), then come ./thimble.toml and the user's config.
+resumed session, which override the environment (THIMBLE_*, OLLAMA_HOST,
+NO_COLOR), which overrides ./thimble.toml, which overrides the user's config.
 
 Exit codes: 0 done, 1 not answered (or the output pipe was closed), 2 wrong
 usage or settings (or standard output is closed or full), 3 no model server,
@@ -74,11 +74,12 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--record": {"metavar": "FILE", "help": "record the session to a new file"},
     "--replay": {
         "metavar": "FILE",
-        "help": "play a recording, without a model: a file, or a name of a shipped one, such as reader/hybrid",
+        "help": "play a recording, without a model: a file, or a built-in one such as reader/hybrid",
     },
     "--live": {
         "metavar": "HOST:PORT",
-        "help": "show the session live in a browser, with private words hidden; default: to this machine only",
+        "help": "show the session in a browser, as it happens, without names of user, host and folders; default: on "
+        "this machine only",
         "nargs": "?",
         "const": "127.0.0.1:0",
     },

@@ -18,8 +18,8 @@ def budget(session: Session, text: str, console: Console) -> None:
     """Show or set the tokens that one prompt may use.
 
     System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000. If the
-    view of a strategy is still over the budget, `fit` reduces it: it cuts the largest results in the middle, then drops
-    the oldest turns. The first task, the current question and the last turn stay. Only `none` is not fitted.
+    view of a strategy is still over the budget, `fit` cuts the largest results in the middle, then drops the oldest
+    turns. The first task, the current question and the last turn stay. The view of `none` is sent over the budget.
     """
     if text:
         session.use_budget(_tokens(text))

@@ -18,9 +18,9 @@ from thimble.tools.wording import count_noun
 def compact(session: Session, words: str, console: Console) -> None:
     """Fold old turns into a summary now.
 
-    The summary replaces everything before the newest turn; it takes one model call, or more if one prompt cannot hold
-    the turns. WORDS say what it must keep: /compact every figure with its source. A strategy without a summary gets
-    compaction:when=asked in front of it. Changes to THIMBLE.md take effect, too.
+    The summary replaces everything before the newest turn. WORDS say what it must keep: /compact every figure with its
+    source. A strategy without a summary gets compaction:when=asked in front of it. Changes to THIMBLE.md take effect,
+    too.
     """
     system, spec = session.agent.state.system, session.spec
     with show_progress(console, "folding"):

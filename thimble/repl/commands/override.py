@@ -38,8 +38,8 @@ def messages(session: Session, _: str) -> Iterator[Offer]:
 def pin(session: Session, rest: str, console: Console) -> None:
     """Keep message N whole in every prompt.
 
-    N is its number in /context. Whatever the strategy does, the message stays whole, and so does its call. The newest
-    of /pin, /drop and /edit counts; /pin off N undoes any of them.
+    N is its number in /context. The message stays whole under any strategy, and so does its call. The newest of /pin,
+    /drop and /edit counts; /pin off N undoes any of them.
     """
     _decide(session, "pin", rest, console)
 
@@ -58,8 +58,8 @@ def drop(session: Session, rest: str, console: Console) -> None:
 def edit(session: Session, rest: str, console: Console) -> None:
     """Send your own text in place of message N.
 
-    N is its number in /context. Every prompt holds your text, as if pinned; calls of the message stay unchanged.
-    Ctrl-X Ctrl-E opens your editor. The history keeps the original: /edit off N brings it back.
+    N is its number in /context. Every prompt holds your text; calls of the message stay unchanged. Ctrl-X Ctrl-E opens
+    your editor. The history keeps the original: /edit off N brings it back.
     """
     _decide(session, "edit", rest, console)
 

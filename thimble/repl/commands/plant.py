@@ -18,8 +18,8 @@ from thimble.session.session import Session
 def plant(session: Session, fact: str, console: Console) -> None:
     """Plant a fact in an observation, where facts get lost.
 
-    It looks as if the model had read it in a file of one line, planted-1.txt, which does not exist. No model is asked.
-    /probe then tests whether the fact survives.
+    It looks as if the model had read it in a file of one line, planted-1.txt, which does not exist. /probe then tests
+    whether the fact survives.
     """
     planted = session.plant(fact)
     for text, style in description(session, planted):

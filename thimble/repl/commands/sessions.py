@@ -35,8 +35,8 @@ TABLE_COLUMNS = ("session", ">last", "first question")
 def sessions(session: Session, words: str, console: Console) -> None:
     """List conversations, or search all sessions for WORDS.
 
-    The newest come first, each with its first question. WORDS are searched in questions, answers, names and ids, also
-    of one-shots: runs with -p that were never named or resumed. /sessions -p lists the one-shots.
+    The newest come first. WORDS are searched in questions, answers, names and ids, also of one-shots: runs with -p that
+    were never named or resumed. /sessions -p lists the one-shots.
     """
     _list(session, words, console)
 

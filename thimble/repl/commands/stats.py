@@ -34,11 +34,11 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 @command("stats [all]", "Calls", aliases=("tokens", "cost"), completer=one_of("all"))
 def show_stats(session: Session, rest: str, console: Console) -> None:
-    """Show where the tokens are, and what they cost so far.
+    """Show the tokens of each call, and their cost so far.
 
     The prompt of each call against the budget, the parts of the last prompt, and the total cost, beside that of the
-    same calls with the whole history in each. A cost is in computed prompt tokens, and in dollars if the price card has
-    them. /stats all adds each exchange, answers and summaries, and what made the prompts smaller. ~ is an estimate,
+    same calls with the whole history in each. A prompt token that is not cached costs 1; the price card may add
+    dollars. /stats all adds each exchange, answers and summaries, and the savings of each strategy. ~ is an estimate,
     ? is unknown, ≥ is the known part of a sum.
     """
     agent = session.agent

@@ -81,9 +81,8 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     """List the strategies, or swap to one.
 
     A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
-    right), your own file (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it and
-    nothing of the old strategy's state. /strategy ./mine.py watch reloads the file whenever you save it. /help strategy
-    NAME explains one strategy.
+    right), your own file (./mine.py) or package.module:Name. The new strategy starts fresh on the whole history.
+    /strategy ./mine.py watch reloads the file whenever you save it. /help strategy NAME explains one strategy.
     """
     from thimble.strategies.parameter import as_in_the_paper
     from thimble.strategies.spec import PAPER, Kind, parse_spec

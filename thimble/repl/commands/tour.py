@@ -21,8 +21,8 @@ def tour(session: Session, text: str, console: Console) -> None:
     """Take a guided tour: context, hour, strategies.
 
     context takes ten minutes, hour is a lesson for a room, strategies shows the ways to make a prompt fit. Each step
-    says what to look for and offers a line: Enter sends it, Tab lets you edit it. You can ask anything else in between:
-    the tour waits. /tour shows the step again, /tour skip goes to the next one, /tour stop ends the tour.
+    says what to look for and suggests a line: Enter sends it, Tab opens it for editing. If you type something else, the
+    tour waits. /tour shows the step again, /tour skip goes to the next one, /tour stop ends the tour.
     """
     word, there = text.lower(), tour_of(session)
     if session.playback:

@@ -87,7 +87,7 @@ class Meter:
                         self._known = (question, found)
 
     def pieces(self, text: str, width: int) -> list[Piece]:
-        """The line below the prompt, as far as it is known, in at most `width` columns.
+        """The status line, as far as it is known, in at most `width` columns.
 
         `next ▓▓▓▓▓░░░ ~5,012/8,000 63% · masks 3 −2.1k · prefill ~1,204 · observation-masking · reader`; `+ ?` means
         that a user's strategy will decide only when it runs.

@@ -94,7 +94,7 @@ class Journal:
             data = journal._data()
             lines, journal.damaged = read_lines(data, journal._writer.values)
             if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
-                raise UsageError(f"{path} is not the journal of a session", "/sessions lists the sessions")
+                raise UsageError(f"{path} is not a session file", "/sessions lists the sessions")
         except UsageError:
             journal.close()
             raise

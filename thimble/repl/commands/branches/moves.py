@@ -31,9 +31,8 @@ QUOTE_COLUMNS = 60
 def fork(session: Session, text: str, console: Console) -> None:
     """Start a new branch after exchange N.
 
-    Without N it starts here; 0 is before the first question, 3.2 is after turn 2 of exchange 3. The strategy with its
-    memory, the budget and the model are restored from that moment; with SPEC the strategy starts fresh. The old branch
-    stays: /tree.
+    Without N it starts here; 0 is before the first question, 3.2 is after turn 2 of exchange 3. Strategy, budget and
+    model are those of that time; with SPEC the strategy starts fresh. The old branch stays: /tree.
     """
     first, _, rest = text.partition(" ")
     numbered = SIGNED_NUMBER.fullmatch(first) is not None
@@ -60,8 +59,8 @@ def fork(session: Session, text: str, console: Console) -> None:
 def undo(session: Session, text: str, console: Console) -> None:
     """Undo the last N exchanges; /tree keeps them.
 
-    Goes back to just before their first question; without N, it undoes one exchange. A question that the budget refused
-    does not count. Facts planted since go too. The undone exchanges stay on their branch.
+    Without N, it undoes one exchange. A question that the budget refused does not count. Facts planted since go too.
+    The undone exchanges stay on their branch.
     """
     old, there = session.journal.tree.current, _here(session)
     taken = [one for one in there if one.number and one.ending != "withdrawn"]
@@ -100,8 +99,7 @@ def retry(session: Session, spec: str, console: Console) -> str:
 def reset(session: Session, _: str, console: Console) -> None:
     """Start over, empty; strategy, budget and model stay.
 
-    Starts a branch without history, notes or statistics; the strategy starts fresh. The old branch stays: /tree N goes
-    back to it.
+    Starts a branch without history, notes or statistics. The old branch stays: /tree N goes back to it.
     """
     kept = [count_noun(len(session.agent.history), "message")]
     kept += [count_noun(len(session.notes.kept), "note")] if session.notes.kept else []

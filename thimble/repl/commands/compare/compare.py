@@ -29,9 +29,9 @@ def compare(session: Session, text: str, console: Console) -> None:
     """Compare what other strategies would send or answer.
 
     Replays this history under each SPEC, as if it had been in use from the start, and shows size, cost and fates.
-    Without SPEC: the strategy in use and all that do not ask a model. Your /pin, /drop and /edit count in the row
-    you+SPEC. /compare [SPEC…] run QUESTION really asks the model, in a copy of the session for each strategy. None of
-    this enters the session. Ctrl-C keeps the finished rows.
+    Without SPEC: the strategy in use and all that call no model. Your /pin, /drop and /edit count in the row you+SPEC.
+    /compare [SPEC…] run QUESTION asks the model, in a copy of the session for each strategy. Ctrl-C keeps the finished
+    rows.
     """
     specs, question = parse_arguments(text)
     if question is None:

@@ -50,8 +50,8 @@ def run_doctor(settings: Settings, as_json: bool, warms: bool = False) -> int:
 def doctor(session: Session, rest: str, console: Console) -> None:
     """Check servers, model, terminal and folders.
 
-    Checks what this session needs now, with its model, strategy and budget. Each problem comes with the command that
-    fixes it; nothing is changed. /doctor all also lists the checks that passed.
+    Each problem comes with the command that fixes it; nothing is changed. /doctor all also lists the checks that
+    passed.
     """
     if session.playback:
         raise UsageError(

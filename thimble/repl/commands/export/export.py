@@ -29,8 +29,8 @@ HOW_TO_EXPORT = "write /export lesson.html; the formats are html, md and json"
 def export(session: Session, rest: str, console: Console) -> None:
     """Write the session to a file: html, md or json.
 
-    /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call; the others are md and json.
-    The suffix of FILE can name the format. To replace an existing file, put a ! after its name: /export lesson.html!
+    /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call. The suffix of FILE can name
+    the format. To replace an existing file, put a ! after its name: /export lesson.html!
     """
     kind, path, over = parse_arguments(rest)
     path = path or unused_path(session, kind)

@@ -28,8 +28,8 @@ def show_probe(session: Session, question: str, console: Console) -> None:
     """Ask about a planted fact, outside the session.
 
     Sends the model its next prompt, without tools, and asks for the newest planted facts or the QUESTION. Then replays
-    the session under each strategy that does not ask a model: a cell for each call shows whether the words of the fact
-    are in the prompt. Ctrl-C keeps the finished rows.
+    the session under each strategy that calls no model: a cell for each call shows whether the prompt has the fact.
+    Ctrl-C keeps the finished rows.
     """
     asked = choose_questions(session, question)
     for text, planted in asked:
