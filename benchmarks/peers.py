@@ -22,8 +22,8 @@ deletes history keeps a short list.
 Ours is ahead if all three hold. All its calls except those of `none` are valid, read and within the budget. On each
 list, no peer with only such calls has less prefill than our best strategy, with as many prompt tokens: a peer that
 deletes the conversation has little to compute. Our fastest strategy is faster than the fastest valid peer: cold and,
-among strategies that hold as many messages, in the next calls. Strategies that ask a model do not count in the last
-two. Below the tables are the names of our strategies that are slower than that peer.
+among strategies that hold as many messages, in the next calls. Strategies that ask a model, or count no tokens, do not
+take part in the last two. Below the tables are the names of our strategies that are slower than that peer.
 
 The tables show a few of our strategies, and every other one with a wrong call.
 """
@@ -125,8 +125,8 @@ class Result:
 
     @property
     def competes(self) -> bool:
-        """Whether it manages the context without a model."""
-        return not self.entry.asks and self.entry.name != "none"
+        """Whether it manages the context by tokens and without a model."""
+        return self.entry.counts and not self.entry.asks and self.entry.name != "none"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -37,16 +37,17 @@ EVENTS = 60
 
 def entries() -> list[Entry]:
     """Each with the budget, or with so many events: these have no defaults."""
+    budget, window = [TokenBudgetPolicy(BUDGET)], [SlidingWindowPolicy(EVENTS)]
     return [
-        _entry("TokenLimiter", TokenLimiter(BUDGET)),
-        _entry(f"HistoryLimiter: {EVENTS}", HistoryLimiter(EVENTS)),
-        _entry("TokenBudgetPolicy", partial(AssemblerMiddleware, policies=[TokenBudgetPolicy(BUDGET)])),
-        _entry(f"SlidingWindowPolicy: {EVENTS}", partial(AssemblerMiddleware, policies=[SlidingWindowPolicy(EVENTS)])),
+        Entry("TokenLimiter", lambda: limiting(TokenLimiter(BUDGET))),
+        Entry("TokenBudgetPolicy", lambda: limiting(partial(AssemblerMiddleware, policies=budget))),
+        Entry(f"HistoryLimiter: {EVENTS}", lambda: limiting(HistoryLimiter(EVENTS)), counts=False),
+        Entry(
+            f"SlidingWindowPolicy: {EVENTS}",
+            lambda: limiting(partial(AssemblerMiddleware, policies=window)),
+            counts=False,
+        ),
     ]
-
-
-def _entry(name: str, make: Callable[..., Any]) -> Entry:
-    return Entry(name, lambda: limiting(make))
 
 
 def limiting(make: Callable[..., Any]) -> Session:
