@@ -58,7 +58,7 @@ def missing(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
 
 
 def unread(view: Sequence[Message], history: Sequence[Message]) -> bool:
-    """Whether a result that answers the newest turn is missing from the end of the view, or has lost both its ends.
+    """Whether a result that answers the newest turn is missing from the end of the view, or has no piece left.
 
     Text that a strategy appends for one call is ignored. A reference to the result counts as the result.
     """
@@ -83,10 +83,11 @@ def _newest_turn(messages: Sequence[Message]) -> tuple[Message | None, Sequence[
     return (messages[start - 1] if start else None), messages[start:]
 
 
-def _shows(copy: Message | None, original: str, at_least: int = 8) -> bool:
+def _shows(copy: Message | None, original: str, piece: int = 16) -> bool:
     if copy is None or copy.ref or f'recall(id="{copy.id}")' in copy.content:
         return copy is not None
-    return copy.content[:at_least] == original[:at_least] or copy.content[-at_least:] == original[-at_least:]
+    starts = range(0, max(1, len(original) - piece + 1), piece)
+    return any(original[start : start + piece] in copy.content for start in starts)
 
 
 # --- the conversations ------------------------------------------------------------------------------------------------

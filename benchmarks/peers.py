@@ -1,7 +1,10 @@
-"""Compare our strategies with those of LangChain, pydantic-ai, agent-framework and headroom on the same conversations.
+"""Compare our strategies with those of six other libraries on the same conversations.
 
     python benchmarks/peers.py            # tables in Markdown
+    python benchmarks/peers.py FILE       # also on recorded runs in a file that `thimble lab replay` reads
     python benchmarks/peers.py --check    # the same, and exit 1 when ours is not ahead
+
+Of recorded runs, each eighth is taken, and each call that fits the budget under some strategy.
 
 Every strategy manages each conversation call by call, in a budget of 8,000 tokens, with its own state between calls.
 Each prompt is converted to one format and judged with one counter, four characters per token:
@@ -17,9 +20,12 @@ excludes other work of the machine. *Holds* is the number of messages in the lis
 deletes history keeps a short list.
 
 Ours is ahead if all three hold. All its calls except those of `none` are valid, read and within the budget. On each
-list, no peer with only such calls has less prefill than our best strategy. Our fastest strategy is faster than the
-fastest valid peer: cold and, among strategies that hold as many messages, in the next calls. Strategies that ask a
-model do not count in the last two. Below the tables are the names of our strategies that are slower than that peer.
+list, no peer with only such calls has less prefill than our best strategy, with as many prompt tokens: a peer that
+deletes the conversation has little to compute. Our fastest strategy is faster than the fastest valid peer: cold and,
+among strategies that hold as many messages, in the next calls. Strategies that ask a model, or count no tokens, do not
+take part in the last two. Below the tables are the names of our strategies that are slower than that peer.
+
+The tables show a few of our strategies, and every other one with a wrong call.
 """
 
 from __future__ import annotations
@@ -42,8 +48,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from benchmarks.judging import BUDGET, Verdict, judge, lists
 from benchmarks.rivals.session import Entry
-from tests.support.histories import calls_of, react
+from tests.support.histories import TinyCounter, calls_of, react
+from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
+from thimble.commands.trajectories import read_trajectories
+from thimble.lab.replay.recorded_replay import can_be_sent
 
 OURS = "thimble"
 PACKAGES = {
@@ -52,9 +61,13 @@ PACKAGES = {
     "pydantic-ai-harness": "pydantic_ai",
     "agent-framework-core": "agent_framework",
     "headroom-ai": "headroom",
+    "strands-agents": "strands",
+    "ag2": "ag2",
 }
 """Distributions, and the modules of `benchmarks.rivals` that run them."""
 BESIDE = ["langchain-core", "pydantic-ai-slim"]
+SHOWN = ["sliding-window", "observation-masking", "offload", "compaction", "thrifty"]
+EACH = 8
 LENGTHS = {82: 40, 4_002: 2_000}
 """The tool steps of a conversation, by its number of messages at the first call."""
 MORE_TURNS = 15
@@ -105,18 +118,26 @@ class Result:
         return f"{self.package} {self.entry.name}"
 
     @property
+    def fine(self) -> bool:
+        """Whether no call went wrong."""
+        timed = (timing.verdicts for timing in self.timings.values())
+        return all(map(_fine, [*self.verdicts.values(), *timed]))
+
+    @property
     def competes(self) -> bool:
-        """Whether it manages the context without a model."""
-        return not self.entry.asks and self.entry.name != "none"
+        """Whether it manages the context by tokens and without a model."""
+        return self.entry.counts and not self.entry.asks and self.entry.name != "none"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the tables; 1 if ours is not ahead, with `--check`."""
-    results = asyncio.run(_run(list(_entries())))
+    files = [Path(argument) for argument in arguments if not argument.startswith("-")]
+    results = asyncio.run(_run(list(_entries()), _conversations(files)))
+    shown = [one for one in results if one.package != OURS or one.entry.name in SHOWN or not one.fine]
     _print_versions()
-    _print_judgements(results)
-    _print_prefill(results)
-    _print_times(results)
+    _print_judgements(shown)
+    _print_prefill(shown)
+    _print_times(shown)
     behind, slower = list(_behind(results)), list(_slower(results))
     print("\n" + "\n".join([f"not ahead: {line}" for line in behind] or ["ours is ahead"]))
     print("".join(f"slower than the fastest: {line}\n" for line in slower), end="")
@@ -136,12 +157,25 @@ def _entries() -> Iterator[tuple[str, Entry]]:
 # --- measuring --------------------------------------------------------------------------------------------------------
 
 
-async def _run(entries: Sequence[tuple[str, Entry]]) -> list[Result]:
+def _conversations(files: Sequence[Path]) -> dict[str, list[list[list[Message]]]]:
+    """The histories at the calls of each conversation, by the name of the list."""
+    made = {name: [list(calls_of(messages))] for name, messages in lists().items()}
+    if files:
+        budget = Budget(BUDGET, TinyCounter())
+        runs = read_trajectories(files)[::EACH]
+        calls = [[list(run.messages[:at]) for at in run.calls] for run in runs]
+        made["recorded"] = [[history for history in run if can_be_sent(history, budget)] for run in calls]
+    return made
+
+
+async def _run(
+    entries: Sequence[tuple[str, Entry]], conversations: dict[str, list[list[list[Message]]]]
+) -> list[Result]:
     """Run all entries in one event loop, so that an `await` costs the same as in an agent."""
     results = [Result(package, entry) for package, entry in entries]
     for result in results:
-        for name, messages in lists().items():
-            result.verdicts[name] = await _told(result.entry, calls_of(messages))
+        for name, each in conversations.items():
+            result.verdicts[name] = [verdict for calls in each for verdict in await _told(result.entry, calls)]
     for length, steps in LENGTHS.items():
         clocks = {result.name: Clock() for result in results}
         for number in range(MOST_SESSIONS):
@@ -247,7 +281,7 @@ def _print_prefill(results: Sequence[Result]) -> None:
     for result in results:
         cells = []
         for verdicts in result.verdicts.values():
-            cell = f"{_prefill(verdicts):,} of {sum(verdict.tokens for verdict in verdicts):,}"
+            cell = f"{_prefill(verdicts):,} of {_tokens(verdicts):,}"
             cells.append(cell if _fine(verdicts) else f"({cell})")
         print(f"| {result.name} | {' | '.join(cells)} |")
 
@@ -287,11 +321,12 @@ def _behind(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _more_prefill(ours: Sequence[Result], peers: Sequence[Result]) -> Iterator[str]:
-    for name in lists():
-        least = min(_prefill(result.verdicts[name]) for result in ours)
+    for name in ours[0].verdicts:
+        best = min((result.verdicts[name] for result in ours), key=_prefill)
         for peer in peers:
-            if _fine(peer.verdicts[name]) and _prefill(peer.verdicts[name]) < least:
-                yield f"{name}: {peer.name} has {_prefill(peer.verdicts[name]):,} tokens of prefill, ours {least:,}"
+            verdicts = peer.verdicts[name]
+            if _fine(verdicts) and _prefill(verdicts) < _prefill(best) and _tokens(verdicts) >= _tokens(best):
+                yield f"{name}: {peer.name} has {_prefill(verdicts):,} tokens of prefill, ours {_prefill(best):,}"
 
 
 def _slower(results: Sequence[Result]) -> Iterator[str]:
@@ -313,6 +348,10 @@ def _slower(results: Sequence[Result]) -> Iterator[str]:
 
 def _prefill(verdicts: Sequence[Verdict]) -> int:
     return sum(verdict.prefill for verdict in verdicts)
+
+
+def _tokens(verdicts: Sequence[Verdict]) -> int:
+    return sum(verdict.tokens for verdict in verdicts)
 
 
 def _fine(verdicts: Sequence[Verdict]) -> bool:

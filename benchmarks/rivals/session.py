@@ -13,7 +13,7 @@ from typing import Any
 from thimble.agent.messages import Message
 
 TARGET = 3_200
-"""The target of a peer that has such a setting: two fifths of the budget, as for ours."""
+"""The target of a peer that has such a setting: two fifths of the budget, as for most of ours."""
 
 Into = Callable[[Sequence[Message]], Iterable[Any]]
 Out = Callable[[Any], Iterable[Message]]
@@ -44,8 +44,12 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A strategy with its settings, and how to start a conversation with it. `asks` says that it calls a model."""
+    """A strategy with its settings, and how to start a conversation with it.
+
+    `asks`: it calls a model. `counts`: it counts tokens, so that it can keep to a budget.
+    """
 
     name: str
     start: Callable[[], Session]
     asks: bool = False
+    counts: bool = True

@@ -99,13 +99,17 @@ def test_a_summary_leaves_as_many_turns_as_in_a_summary_buffer(package: str, mak
     ("package", "make", "spec"),
     [
         ("langchain", lambda rival: rival.trim(), "truncate"),
-        ("pydantic_ai", lambda rival: rival.compacting(rival.SlidingWindowCompaction(**rival.SHORT)), "sliding-window"),
+        (
+            "pydantic_ai",
+            lambda rival: rival.compacting(rival.SlidingWindowCompaction(**rival.SHORT)),
+            "sliding-window:target=0.4",
+        ),
         (
             "agent_framework",
             lambda rival: rival.compacting(
                 rival.TruncationStrategy(max_n=8_000, compact_to=3_200, tokenizer=rival.TOKENIZER)
             ),
-            "sliding-window",
+            "sliding-window:target=0.4",
         ),
     ],
     ids=["langchain", "pydantic-ai", "agent-framework"],

@@ -59,8 +59,9 @@ def is_founded(summary: str, replaced: Sequence[str]) -> bool:
     """Whether a summary shares a name with the texts that it replaces, if they have names, and does not decline."""
     if REFUSAL.match(summary):
         return False
-    said = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in find_names(summary)]
-    return any(name.search(text) for name in said for text in replaced) or not any(map(find_names, replaced))
+    names = find_names(summary)
+    found = (re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names for text in replaced if name in text)
+    return any(found) or not any(map(find_names, replaced))
 
 
 def extra_section(words: str) -> str:
