@@ -188,7 +188,7 @@ def index_of(articles: tuple[Article, ...]) -> Index:
 
 
 def add_article(connection: sqlite3.Connection, number: int, article: Article) -> None:
-    """Add the passages of an article under a number of its own."""
+    """Add the passages of an article under a new number."""
     insert(connection, number, article.title, _rows(article))
 
 

@@ -84,7 +84,7 @@ NOTHING_FITS = Form("Nothing fits {query} well. The nearest:")
 USER = "user"
 """The source of the user's own words."""
 CERTAIN = 1.0
-"""The score of a line that holds every word of the query."""
+"""The score of a line with every word of the query."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def score_answer(exchange: Exchange, answer: str, kind: str = "") -> Score:
 
 
 def shows_facts(exchange: Exchange, passages: str, kind: str) -> bool:
-    """Whether passages hold every fact, however long they are; nothing else is judged."""
+    """Whether passages state every fact, however long they are; nothing else is judged."""
     said = [one for line in CITED_SOURCE.sub("", passages).split("\n") for one in sentences(line)]
     states_ = has_words if kind in NATURAL else states_answer
     return bool(exchange.facts) and all(

@@ -345,14 +345,14 @@ class SettingsTable:
     notes: str = setting(
         "",
         file,
-        "a file in a folder that exists; it is made where it is missing",
+        "a file in a folder that exists; it is created if it is missing",
         "keep what the model notes in this file too, for later sessions",
         "FILE",
     )
     session_dir: Path = setting(
         sessions_folder,
         new_folder,
-        "a folder, which is made where it is missing",
+        "a folder, which is created if it is missing",
         "the folder that sessions are kept in; default: the user's state folder",
         "DIR",
     )
@@ -369,8 +369,8 @@ class SettingsTable:
         "0",
         pacing,
         "a number of tokens per second, 0 to 10,000; 0 is at once; or a machine, or two with a comma",
-        "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second; both: a machine "
-        "such as a100-32b, or two, the second for side calls: a100-32b,a100-4b",
+        "how fast a recording is played: original, 2x, 0 (at once) or key; the reader: tokens a second; both: a "
+        "machine such as a100-32b, or two, the second for side calls: a100-32b,a100-4b",
         "HOW",
         harmless=True,
     )

@@ -23,7 +23,7 @@ def init_command(given: Namespace) -> None:
     """Make a workshop."""
     progress = create_workshop(given.folder, given.set)
     many, where = len(progress.set.exercises), given.folder.resolve()
-    say(_console(), f"{many} exercises are in {where}\nGo there, and begin: thimble workshop next")
+    say(_console(), f"{many} exercises are in {where}\nGo there and start: thimble workshop next")
 
 
 def next_command(given: Namespace) -> None:
@@ -93,7 +93,7 @@ def new_command(given: Namespace) -> None:
         (folder / TOML).write_text(f"title = {title}\n\n[[exercise]]{example}\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be made: {error.strerror}", "give the name of a new folder") from error
-    say(_console(), f"A set with one exercise is in {folder.resolve()}\nGo there, and check it: thimble workshop check")
+    say(_console(), f"A set with one exercise is in {folder.resolve()}\nGo there and check it: thimble workshop check")
 
 
 def check_set(folder: Path, out: Console) -> bool:

@@ -56,7 +56,7 @@ class CoMemCase:
 
 
 class CoMem(Experiment[CoMemCase]):
-    """Simulate the two servers of CoMem, and show the latencies of its paper beside the simulated ones."""
+    """Simulate the two servers of CoMem, and show the latencies of its paper next to the simulated ones."""
 
     title = "The servers of CoMem, simulated"
     epilog = """\

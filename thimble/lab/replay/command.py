@@ -194,7 +194,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 
 
 def beats(point: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Whether the other strategy costs and loses no more than this one, and less of one of them."""
+    """Whether the other strategy costs and loses no more than this one, and less of at least one."""
     return other != point and all(theirs <= ours for theirs, ours in zip(other, point, strict=True))
 
 

@@ -1,7 +1,7 @@
 """The long parts of a session's records: each is written once, in the line that first needs it, and referred to later.
 
 A long text becomes `{"$": "LINE.PLACE"}`, which names one of the `new` values of that line, or its message. A long list
-is cut into chunks after items with certain hashes, each chunk a value of its own (`{"+": "LINE.PLACE …"}`), and the
+is cut into chunks after items with certain hashes, each chunk a separate value (`{"+": "LINE.PLACE …"}`), and the
 list of chunks is cut again: two lists that differ in one item share all but a few chunks, wherever the item is. So a
 file grows only with new content.
 """
@@ -125,7 +125,7 @@ class _Reader:
     def whole(self, data: Any) -> Any:
         self._left -= len(data) if isinstance(data, str) else 100
         if self._left < 0:
-            raise ValueError("it holds more than any session does")
+            raise ValueError("it contains more than any session does")
         if isinstance(data, dict):
             if VALUE in data:
                 return self.whole(self._value(data[VALUE]))
