@@ -114,7 +114,7 @@ class Index:
         return found
 
     def entries(self, terms: Iterable[str]) -> NDArray[np.bool_]:
-        """Which passages, in the order of `rows`, are the entry of a term: heading ends and text begins with it."""
+        """Which passages, in the order of `rows`, are the entry of a term: heading ends and text starts with it."""
         import numpy as np
 
         term = " ".join(terms)

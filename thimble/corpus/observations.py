@@ -103,7 +103,7 @@ class Quote:
 
     @property
     def line(self) -> int:
-        """The line of the file on which it begins, 0 if it is not from a file."""
+        """The line of the file on which it starts, 0 if it is not from a file."""
         return int(self.source.rpartition(":")[2]) if self.path else 0
 
 

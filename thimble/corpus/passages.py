@@ -33,7 +33,7 @@ LEANS = re.compile(
 
 
 class Sentence(NamedTuple):
-    """A sentence, a list item, a table row or a line of code; `line` is where it begins, from 1."""
+    """A sentence, a list item, a table row or a line of code; `line` is its first line, from 1."""
 
     text: str
     line: int
