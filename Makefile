@@ -14,7 +14,7 @@ SERVERS := .servers/bin
 
 TRAIN := .train/bin/python
 
-.PHONY: run test golden check test-servers test-cluster test-ollama nightly format lock bench cassettes pictures reference results memory-model test-training clean
+.PHONY: run test golden check test-servers test-cluster test-ollama nightly format lock bench recordings pictures reference results memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -63,8 +63,8 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/corpus.py --check
 	$(BIN)/python benchmarks/observations.py --check
 
-cassettes: .venv/dev.stamp  # those that ship, made anew with the built-in reader; make cassettes ARGS=NAME for one of a strategy
-	$(BIN)/python -m scripts.cassettes $(ARGS)
+recordings: .venv/dev.stamp  # those that ship, made anew with the built-in reader; make recordings ARGS=NAME for one of a strategy
+	$(BIN)/python -m scripts.recordings $(ARGS)
 
 pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
 	$(BIN)/python scripts/pictures.py $(ARGS)

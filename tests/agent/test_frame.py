@@ -69,7 +69,7 @@ def test_the_question_comes_again_behind_a_long_result_only() -> None:
     session = framed(READ, "yes", tool_call("get_notes"), "no")
     (_, long), (_, short) = (views(ask(session, question)) for question in ("What is it?", "Any notes?"))
     again = long.messages[-1]
-    assert (again.content, again.why) == (AGAIN.format("What is it?"), "the question again, behind a long result")
+    assert (again.content, again.why) == (AGAIN.format("What is it?"), "the question again, after a long result")
     assert TinyCounter().count(long.messages[-2]) > LONG_TOKENS > TinyCounter().count(short.messages[-1])
     assert short.messages[-1].role == "tool"
 

@@ -233,7 +233,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         "c.md, front matter": "not a field, and so text: 'b'",
         "d.md": "it is larger than 2 MB",
         "e.md": "it is binary, not text",
-        "f.md": "it holds no text",
+        "f.md": "it contains no text",
         "g.md": "it is a link that leaves the folder",
         "h.md": "it is a link that leads to itself",
         "i.md": "No such file or directory",

@@ -182,7 +182,7 @@ def test_a_question_of_one_exchange_is_written_without_it(tmp_path: Path) -> Non
         (ONE.replace("[a]", "[]"), "q1 exchanges 0 facts 0 accept: Tuple should have at least 1 item"),
         (ONE.replace(", article: x", ""), "a proof names an article"),
         (ONE.replace("article: x", "file: x"), "a proof names an article"),
-        (ONE.replace("article: x", "exchange: 1"), "leans on one that is not before it"),
+        (ONE.replace("article: x", "exchange: 1"), "depends on one that is not before it"),
         (ONE.replace("single", "dialogue"), "a dialogue has several exchanges"),
         (ONE.replace("facts", "absent: [b], facts"), "and not both"),
         (ONE + ONE, "two questions have this id"),

@@ -193,7 +193,7 @@ def test_a_transcript_is_what_the_program_prints(shown: reference.Transcript) ->
     assert shown.on_page() == shown.printed(), "make it anew: make reference"
 
 
-def test_the_timeline_on_the_page_is_that_of_the_cassette() -> None:
+def test_the_timeline_on_the_page_is_that_of_the_recording() -> None:
     (shown,) = (body for body in blocks("text", "screen") if body.startswith("› /timeline"))
     recording = load_recording("reader/comem", ROOT)
     playback = Playback(recording, "reader/comem", lambda seconds, line: 0.0)

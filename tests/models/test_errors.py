@@ -69,8 +69,8 @@ OLLAMA = [
 ]
 OPENAI = [
     (404, worded("The model `x` does not exist. Valid aliases: tiny."), "has no model 'tiny'", "that it has: tiny"),
-    (404, worded("File Not Found", code=404), "has no /v1/chat/completions", "what comes before /v1"),
-    (404, PAGE, "has no /v1/chat/completions: a web page", "what comes before /v1"),
+    (404, worded("File Not Found", code=404), "has no /v1/chat/completions", "the part before /v1"),
+    (404, PAGE, "has no /v1/chat/completions: a web page", "the part before /v1"),
     (405, b'{"detail":"Method Not Allowed"}', "status 405", "address"),
     (401, b'{"error":"Unauthorized"}', "requires a key (401)", "THIMBLE_API_KEY"),
     (403, worded("Forbidden"), "requires a key (403)", "THIMBLE_API_KEY"),

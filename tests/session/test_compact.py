@@ -96,7 +96,7 @@ def test_where_nothing_can_be_folded_nothing_changes(here: Path) -> None:
 
 
 def test_what_is_recorded_is_played_again(here: Path, tmp_path: Path) -> None:
-    path = tmp_path / "cassette.jsonl"
+    path = tmp_path / "recording.jsonl"
     users(here, "Answer in French.")
     session, _ = opened(settings(), SUMMARY, "Both.", journal=path)
     asked_twice(session)

@@ -240,7 +240,7 @@ def test_the_system_prompt_asks_for_the_words_that_are_looked_for() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((SHIPPED / READER).glob("*.jsonl")), ids=lambda path: path.stem)
-def test_every_answer_of_a_shipped_cassette_cites_what_was_read(path: Any) -> None:
+def test_every_answer_of_a_shipped_recording_cites_what_was_read(path: Any) -> None:
     past, answers = SavedState(), 0
     for line in read_lines(path.read_bytes())[0]:
         record = past.read(line, whole=False)

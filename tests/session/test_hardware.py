@@ -128,7 +128,7 @@ def recorded(path: Path, *steps: object) -> Session:
     return session
 
 
-def test_the_command_line_takes_a_machine_for_a_cassette() -> None:
+def test_the_command_line_takes_a_machine_for_a_recording() -> None:
     given_ = Namespace(replay="reader/hybrid", record=None, resume=None)
     playback, _ = choose_recording(given_, "agent,memory", Settings(hardware=ROWS), headless=True)
     assert (

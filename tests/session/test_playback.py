@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.cassettes import BUDGET, LINES, hold, lines_of, make, spec_of
+from scripts.recordings import BUDGET, LINES, hold, lines_of, make, spec_of
 from tests.support.family import family
 from tests.support.histories import TinyCounter, is_sound
 from tests.support.journal_scenes import QUESTIONS, keep, state
@@ -44,7 +44,7 @@ from thimble.strategies.table import STRATEGIES
 
 NOWHERE = Path("/nowhere")
 RECORDED = [name.removeprefix("reader/") for name in shipped()]
-"""The strategies whose cassettes ship."""
+"""The strategies whose recordings ship."""
 
 
 def recorded(path: Path, *steps: Step, **settings: Any) -> Session:
@@ -61,7 +61,7 @@ def deck(recording: Recording, **settings: Any) -> Session:
 
 
 def played(name: object, **settings: Any) -> Session:
-    """A session that plays this file, or shipped cassette."""
+    """A session that plays this file, or shipped recording."""
     return deck(load_recording(str(name), NOWHERE), **settings)
 
 
@@ -104,7 +104,7 @@ def _answers(events: Iterable[Event]) -> list[str]:
 def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str, tmp_path: Path) -> None:
     events = make(strategy, tmp_path / "new.jsonl")
     made, ships = (tmp_path / "new.jsonl").read_bytes(), (SHIPPED / "reader" / f"{strategy}.jsonl").read_bytes()
-    assert made == ships, "make them anew: make cassettes"
+    assert made == ships, "make them anew: make recordings"
     again = played(f"reader/{strategy}")
     assert (again.spec, again.settings.budget) == (spec_of(strategy), BUDGET)
     assert facts(hold(again, lines_of(strategy))) == facts(events)
@@ -116,7 +116,7 @@ def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str
     assert f"`{strategy}`" in (known if "7431" in _answers(events)[-1] else lost.partition("\n\n")[0])
 
 
-def test_cassettes_are_of_strategies_and_an_unknown_name_lists_them() -> None:
+def test_recordings_are_of_strategies_and_an_unknown_name_lists_them() -> None:
     assert {*RECORDED} <= {*STRATEGIES}
     with pytest.raises(UsageError, match="there is no recording reader/nope") as error:
         load_recording("reader/nope", NOWHERE)
@@ -239,20 +239,20 @@ def test_no_road_leads_to_a_server(server: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("settings", "what"),
     [
-        ({}, "“Is anybody there?” is not on the cassette"),
+        ({}, "“Is anybody there?” is not in the recording"),
         ({"budget": 3500}, "the budget is 3500, and was 4000"),
         ({"strategy": "none"}, "the strategy is none, and was hybrid"),
     ],
 )
-def test_what_is_not_on_the_cassette_fails_at_once_and_says_what_differs(settings: dict[str, Any], what: str) -> None:
+def test_what_is_not_in_the_recording_fails_at_once_and_says_what_differs(settings: dict[str, Any], what: str) -> None:
     session = played("reader/hybrid", **settings)
     with pytest.raises(NotRecorded) as error:
         list(hold(session, LINES if settings else ("Is anybody there?",)))
     assert what in error.value.what
-    assert "it holds 5 questions under hybrid in 4,000 tokens" in error.value.fix
+    assert "it has 5 questions under hybrid in 4,000 tokens" in error.value.fix
 
 
-def test_what_is_not_on_the_cassette_changes_nothing() -> None:
+def test_what_is_not_in_the_recording_changes_nothing() -> None:
     session = played("reader/hybrid")
     told = [*hold(session, LINES[:2])]
     with pytest.raises(NotRecorded, match="Is anybody there"):
@@ -352,7 +352,7 @@ def test_a_figure_that_no_session_has_is_damage(tokens: int, tmp_path: Path) -> 
         list(hold(session, LINES))
 
 
-def test_of_a_cassette_without_its_end_the_beginning_is_played(tmp_path: Path) -> None:
+def test_of_a_recording_without_its_end_the_beginning_is_played(tmp_path: Path) -> None:
     whole = (SHIPPED / "reader" / "offload.jsonl").read_bytes()
     (tmp_path / "one").write_bytes(whole[: len(whole) // 2])
     session = played(tmp_path / "one")
@@ -385,8 +385,8 @@ def test_a_blank_question_is_no_line_to_send(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"# A page\n", b'{"type":"cassette","version":1,"settings":{},"crc":"00000000"}\n']
 )
-def test_what_is_no_cassette_is_refused(data: bytes) -> None:
-    with pytest.raises(UsageError, match="is not a cassette"):
+def test_what_is_not_a_recording_is_refused(data: bytes) -> None:
+    with pytest.raises(UsageError, match="is not a recording"):
         read_recording(data, "it")
 
 

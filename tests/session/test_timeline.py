@@ -183,7 +183,7 @@ def test_it_is_the_same_live_read_back_and_played(strategy: str, tmp_path: Path)
     assert any(step.lane.role == "memory" for step in of.steps) == (strategy != "none")
 
 
-def test_a_cassette_with_calls_in_the_background_is_read_as_it_is_played() -> None:
+def test_a_recording_with_calls_in_the_background_is_read_as_it_is_played() -> None:
     data = (SHIPPED / "reader" / "comem.jsonl").read_bytes()
     read_back, played = timeline(saved_state(read_lines(data)[0]).ledger), timeline(_played(data))
     assert read_back == played

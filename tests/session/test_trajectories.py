@@ -59,7 +59,7 @@ def test_several_runs_keep_their_order_and_have_names_of_their_own(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("", "bad.jsonl holds no trajectory"),
+        ("", "bad.jsonl contains no trajectory"),
         ("{", "bad.jsonl, line 1: this is not JSON"),
         ('[\n {"role": "user"},\n oops]', "bad.jsonl, line 3: this is not JSON"),
         (f"{json.dumps(WITH_ID)}\n\n{{oops\n", "bad.jsonl, line 3: this is not JSON"),

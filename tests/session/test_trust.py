@@ -1,4 +1,4 @@
-"""A session or a cassette that somebody else made is data: it runs no code, names no server, and writes no file."""
+"""A session or a recording that somebody else made is data: it runs no code, names no server, and writes no file."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ LIKE_SPECS = st.lists(
 @example("theirs:Name:a=1")
 @example("none + theirs:Name:")
 @example("./theirs.py:Name:")
-def test_no_word_of_a_session_or_a_cassette_imports_anything(
+def test_no_word_of_a_session_or_a_recording_imports_anything(
     ran: Path, monkeypatch: pytest.MonkeyPatch, spec: str
 ) -> None:
     monkeypatch.chdir(ran.parent)
@@ -256,7 +256,7 @@ def test_folders_that_come_along_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", LEFT_OUT)
-def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: str, tmp_path: Path) -> None:
+def test_a_recording_sends_no_command_that_reaches_beyond_the_session(command: str, tmp_path: Path) -> None:
     recording = load_recording("reader/none", tmp_path)
     first = next(line for line in recording.lines if isinstance(line.record, Asked))
     forged = replace(first, number=first.number - 1, record=Command(f"{command} x.html!"))

@@ -18,7 +18,7 @@ from thimble.agent.view import measure, prepare
 from thimble.strategies.dedup import Dedup
 from thimble.strategies.table import STRATEGIES
 
-WHY = "repeats lines that stand above"
+WHY = "repeats earlier lines"
 MARK = re.compile(r'\[([\d,]+) lines? as above, (now )?from `(.*)`(?:; recall\(id="\w+"\) shows all)?\]')
 
 

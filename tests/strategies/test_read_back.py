@@ -15,7 +15,7 @@ from thimble.agent.messages import Message
 from thimble.strategies.dedup import Dedup
 from thimble.strategies.tidy import TIDY_FORMS, Tidy, rewrite
 
-REPEATS = "repeats lines that stand above"
+REPEATS = "repeats earlier lines"
 STYLE = re.compile(r"\x1b(\[[0-9;]*m|\(B)")
 ERASING = re.compile(r"^\x1b\[2K|\x1b\[0?K")
 

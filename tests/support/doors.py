@@ -253,7 +253,7 @@ def recorded(payload: str) -> Recording:
 
 
 def played(kind: type[Lines], payload: str) -> str:
-    """A cassette: what is told of it, what it suggests, an exchange on it, its models, and what it does not hold."""
+    """A recording: what is told of it, what it suggests, an exchange of it, its models, and what it does not hold."""
     recording, paper, shown, events = recorded(payload), Paper(80, drawn=kind is not Lines), io.StringIO(), []
     playback = Playback(recording, payload, pace_of("0")[0])
     here = Session(playback_settings(Settings(), recording), playback=playback)
@@ -337,7 +337,7 @@ DOORS: list[tuple[str, Door]] = [
     ("headless, an error", partial(told, error=True)),
     ("--json", partial(told, as_json=True)),
     ("--json, an error", partial(told, as_json=True, error=True)),
-    *((f"{kind.__name__}: a cassette", partial(played, kind)) for kind in (Screen, Lines, Stage)),
+    *((f"{kind.__name__}: a recording", partial(played, kind)) for kind in (Screen, Lines, Stage)),
     ("footer, meter and completion", around),
     ("an error, drawn", partial(error, True)),
     ("an error, plain", partial(error, False)),

@@ -31,7 +31,7 @@ def test_the_parser_is_strict() -> None:
 
 
 def test_every_command_is_at_a_door() -> None:
-    """A cassette has /model and /pull; /doctor has tests of its own; /quit prints nothing."""
+    """A recording has /model and /pull; /doctor has tests of its own; /quit prints nothing."""
     typed = {form.split()[0].removeprefix("/") for form in (*LOOKS, *COMMANDS)}
     assert table.COMMANDS.keys() - typed == {"model", "pull", "doctor", "quit"}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scripts.cassettes import LINES
+from scripts.recordings import LINES
 from tests.support.pty_terminal import Terminal
 from thimble.repl.cli.recordings import SHIPPED
 
@@ -188,14 +188,14 @@ def test_ctrl_c_while_a_server_is_waited_for(terminal: Open) -> None:
 
 
 def first_answer(name: str) -> str:
-    """The beginning of the first answer on a shipped cassette."""
+    """The beginning of the first answer in a shipped recording."""
     records = map(json.loads, (SHIPPED / f"{name}.jsonl").read_text("utf-8").splitlines())
     text: str = next(record["text"] for record in records if record["type"] == "answered")
     return text[:30]
 
 
 @pytest.mark.nightly
-def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
+def test_a_recording_comes_line_by_line(terminal: Open) -> None:
     here = terminal("repl", "--replay", "reader/offload", "--pace", "0")
     here.see(
         "thimble", "offload in 4,000 tokens", "› Read the article about context windows", "Played from reader/offload"
@@ -203,7 +203,7 @@ def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
     here.type("\r")
     here.see(first_answer("reader/offload"), "turns ", "› /plant The door code of the library is 7431.")
     here.type("Is anybody there?\r")
-    here.see("“Is anybody there?” is not on the cassette, and no model is asked", "it holds 5 questions")
+    here.see("“Is anybody there?” is not in the recording, and no model is asked", "it has 5 questions")
     for line in LINES[1:]:
         here.see(until=lambda text, line=line: text.splitlines()[-2].startswith(f"› {line[:30]}"))  # type: ignore[misc]
         here.type("\r")

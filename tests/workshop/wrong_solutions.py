@@ -113,7 +113,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             "a mask is one line that says what is hidden, and is shorter",
         ),
         *(
-            (changed("04-masking", ('"[masked]"', mask)), "hides-results", "a short line in words of its own")
+            (changed("04-masking", ('"[masked]"', mask)), "hides-results", "a short line in its own words")
             for mask in (
                 'f"[masked: {view[place].content[12:60]}]"',
                 '"[masked " + "".join(filter(str.isdigit, view[place].content)) + "]"',

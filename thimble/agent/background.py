@@ -86,7 +86,7 @@ class BackgroundCall:
         return self.halt.is_set()
 
     def look(self) -> bool:
-        """Whether it has ended; the agent asks before each call of its own."""
+        """Whether it has ended; the agent checks before each of its own calls."""
         if not self.ended:
             self.worker.look(self)
         self.steps += not self.ended
@@ -143,7 +143,7 @@ class Thread:
         self._one = threading.Lock()
 
     def start(self, errand: BackgroundCall) -> None:
-        """Run it as soon as the one before has ended."""
+        """Run it as soon as the previous one has ended."""
         threading.Thread(target=self._run, args=(errand,), name="memory", daemon=True).start()
 
     def _run(self, errand: BackgroundCall) -> None:

@@ -33,12 +33,12 @@ def fit(
     early: Collection[Message] = (),
     counts: Sequence[int] = (),
 ) -> list[Message]:
-    """Fit a view into the budget; one that fits comes back unchanged.
+    """Fit a view into the budget; one that fits is returned unchanged.
 
     It shortens by powers of two and drops by quarters of the budget, so that two calls in a row mostly shorten and drop
     the same messages, and the server's prefix cache stays valid. `stays`: messages that are never dropped, by default
-    the pinned ones of the view. `early`: those of them that are dropped after all, oldest first, once nothing else can
-    be. `gone`: ids of the messages that the previous view dropped. `counts`: the tokens of each message, if known.
+    the pinned ones of the view. `early`: those that are dropped all the same, oldest first, once nothing else can be.
+    `gone`: ids of the messages that the previous view dropped. `counts`: the tokens of each message, if known.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.

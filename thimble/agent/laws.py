@@ -33,8 +33,8 @@ def keep_laws(
 ) -> Repaired:
     """Make a strategy's answer keep the laws: the history's order, pinned messages, whole turns.
 
-    An answer that keeps the laws comes back unchanged. One that breaks them (a participant's first try, for example) is
-    repaired, with a note for each repair. Only a call that waits for its result in the history may wait for it here.
+    An answer that keeps the laws is returned unchanged. One that breaks them (a participant's first try, for example)
+    is repaired, with a note for each repair. Only a call that waits for its result in the history may wait for it here.
     Messages that the user has `kept` are put back without a note. `sound`: an earlier answer that kept the laws.
     """
     notes: list[str] = []

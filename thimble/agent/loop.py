@@ -177,7 +177,7 @@ def _behind(agent: Agent, call: NextCall) -> list[Message]:
     if agent.examples and sum(map(agent.backend.counter.count, results)) > LONG_TOKENS:
         asked = next(message for message in reversed(agent.history) if message.role == "user")
         again = AGAIN.format(asked.content)
-        after.append(Message("again", "user", again, why="the question again, behind a long result"))
+        after.append(Message("again", "user", again, why="the question again, after a long result"))
     return [*after, CLOSING_MESSAGE] if call.closing else after
 
 

@@ -31,7 +31,7 @@ NO_OVERRIDES: Mapping[str, Override] = MappingProxyType({})
 def apply_overrides(
     messages: Sequence[Message], overrides: Mapping[str, Override]
 ) -> tuple[Sequence[Message], Sequence[Message]]:
-    """The messages that the strategy gets, and those of them that every view must have.
+    """The messages that the strategy gets, and those that every view must have.
 
     Of these, those with `YOU` as their `ref` are kept whole, others of their turns in any form. Messages that the laws
     keep in every view, such as the current question, are unchanged.

@@ -50,7 +50,7 @@ class PrefixCache:
     the rest of the old one is lost, as by an edit. If less than half of the old one would be kept, it is saved whole
     first, and a saved one is moved to the slot if it is nearer: if more tokens are shared, and a larger share of it is
     kept. So a side call costs the conversation nothing. But a first question that is asked again finds itself in the
-    slot, so the saved prompts that continue it are not searched. Without a `slot`, each prompt is held whole and the
+    slot, so the saved prompts that continue it are not searched. Without a `slot`, each prompt is cached whole and the
     longest prefix counts, as in vLLM.
     """
 
@@ -66,7 +66,7 @@ class PrefixCache:
         return self._nearest(held, new, counter).shared(new) if held else None
 
     def read(self, model: ModelId, tools: Sequence[Schema], messages: Sequence[Message], counter: Counter) -> int:
-        """Note that a server reads this prompt, and holds it from now on; return its tokens that were cached."""
+        """Note that a server reads this prompt, and caches it; return its tokens that were cached."""
         new = _Prompt(tools, messages, Budget(0, counter, counter.overhead(tools)).size(messages))
         held, kept = self._held.get(model), 0
         if held:

@@ -29,7 +29,7 @@ class ModelId:
 
     @property
     def built_in(self) -> bool:
-        """Whether it is the reader of thimble, which knows nothing but its prompt."""
+        """Whether it is the reader of thimble, which knows only its prompt."""
         return self.backend == "reader"
 
     @property
@@ -129,7 +129,7 @@ class Backend(Protocol):
 
     @property
     def renders_tools(self) -> bool:
-        """Whether a prompt begins with the tool schemas; then a prompt with other tools shares no prefix with it."""
+        """Whether a prompt starts with the tool schemas; then a prompt with other tools shares no prefix with it."""
         return False
 
     @property

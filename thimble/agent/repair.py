@@ -178,7 +178,7 @@ def _sound(turn: _Turn, found: Repaired, waits: bool) -> Iterator[Message]:
     caller, given = _joined(turn.messages, "messages of one turn", found), tuple(one.call for one in turn.calls)
     calls = assign_call_ids(given, caller.id)
     if calls != given:
-        found.note("gave calls without an id of their own one", caller)
+        found.note("gave calls without a unique id one", caller)
     yield caller if calls == caller.calls else replace(caller, calls=calls)
     for one, call in zip(turn.calls, calls, strict=True):
         if one.results:
@@ -204,7 +204,7 @@ def _joined(messages: Sequence[Message], what: str, found: Repaired) -> Message:
 
 
 def assign_call_ids(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
-    """The calls, each with its own id: made from `stem` if a server gave none, or the same one twice."""
+    """The calls, each with a unique id: made from `stem` if a server gave none, or the same one twice."""
     taken = {call.id for call in calls} | {""}
     made = (f"{stem}.{number}" for number in count(1))
     fresh = (id_ for id_ in made if id_ not in taken)
@@ -226,7 +226,7 @@ def _unique(messages: Sequence[Message], found: Repaired) -> list[Message]:
         if not new or new in seen:
             stem = new or "message"
             new = next(made for made in (f"{stem}~{number}" for number in numbers) if made not in taken)
-            found.notes.append(f"gave a message an id of its own ({new})")
+            found.notes.append(f"gave a message a unique id ({new})")
         seen.add(new)
         taken.add(new)
         unique.append(message if new == message.id else replace(message, id=new))

@@ -30,7 +30,7 @@ _KEPT = ROUNDS * LONGEST_CHARACTERS
 
 
 class Circles:
-    """Takes a text in pieces, and gives it back up to the point where it has repeated itself.
+    """Takes a text in pieces, and returns it up to the point at which it repeats itself.
 
     The result does not depend on how the text is cut into pieces.
     """

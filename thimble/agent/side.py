@@ -147,7 +147,7 @@ class SideModel:
 def _asked(
     backend: Backend, purpose: str, messages: Sequence[Message], tools: Sequence[Schema], prefixes: PrefixCache
 ) -> SideCalled:
-    """The account of a call before its reply. The server holds its prompt from now on."""
+    """The account of a call before its reply. The server caches its prompt from now on."""
     counter = backend.counter
     prompt = counter.overhead(tools) + sum(map(counter.count, messages))
     shared = prefixes.read(backend.id, tools, [*messages], counter)

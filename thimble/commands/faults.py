@@ -24,7 +24,7 @@ Needs = Mapping[int, tuple[Holders, Holders]]
 
 @dataclass(slots=True)
 class Faults:
-    """Lines and names that actions quote, and those of them that are not in their views.
+    """Lines and names that actions quote, and those that are missing from their views.
 
     `again`: calls that request an earlier result, by the same arguments or by `recall`. `repeats`: those of them whose
     view does not have it whole.

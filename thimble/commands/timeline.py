@@ -1,7 +1,7 @@
 """The timeline of a session: when each model computed, when tools ran, and when the agent was held up.
 
-A pure function of the ledger, so it is the same live, resumed from a journal, and played from a cassette (CoMem, Figure
-4). All times are seconds; `began` is in seconds since 1970.
+A pure function of the ledger, so it is the same live, resumed from a journal, and played from a recording (CoMem,
+Figure 4). All times are seconds; `began` is in seconds since 1970.
 """
 
 from __future__ import annotations

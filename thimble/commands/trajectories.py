@@ -132,7 +132,7 @@ def _runs(path: Path, observations: str | None, keep_secrets: bool) -> Iterator[
         return
     found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
     if not found:
-        raise UsageError(f"{path} holds no trajectory", TRAJECTORY_FORMS)
+        raise UsageError(f"{path} contains no trajectory", TRAJECTORY_FORMS)
     for line, number, run in found:
         places = {"line": line, "run": number}
         place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])

@@ -64,7 +64,7 @@ class Trial:
 def ask_fork(fork: Agent, question: str, found: Trial) -> Trial:
     """Ask, and enter the outcome in `found`, whatever it is; on Ctrl-C, the part that was complete.
 
-    Raises NotRecorded if a cassette has no answer.
+    Raises NotRecorded if a recording has no answer.
     """
     prices, was_cut = fork.price_card(), ""
     try:

@@ -64,7 +64,7 @@ def parse_article(text: str, path: str) -> Article:
     if first_heading == title:
         body = re.sub(r"\A(?:[^\S\n]*\n)* {0,3}#[ \t].*", "", body)
     if not body.strip():
-        raise ValueError("it holds no text")
+        raise ValueError("it contains no text")
     slug = slugify(one.get("slug") or stem) or "article"
     title = shorten(title, 200)
     tags = tuple(re.findall(r"[^\s,\[\]\"'](?:[^,\[\]]*[^\s,\[\]\"'])?", one.get("tags", "")))

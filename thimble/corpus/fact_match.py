@@ -11,7 +11,7 @@ from thimble.corpus.words import STOPWORDS, content_words, stem, stem_words
 _IN_FIGURES = frozenset([*UNITS, *SCALES, *NUMBER_WORDS, *MONTHS, *(month[:3] for month in MONTHS), "percent", "per"])
 """Words that may be part of a figure or date, and are then searched as part of it."""
 SIGN_DIMENSIONS = ("%", "$", "€", "£")
-"""Dimensions whose name is their sign."""
+"""Dimensions whose name is their symbol."""
 _UNSPACED = "\u2e80-\U0003ffff"
 """Scripts without spaces between words, such as Chinese and Japanese."""
 _BESIDE_FIGURE = re.compile(rf"(?<=[{_UNSPACED}])(?=\d)|(?<=\d)(?=[{_UNSPACED}])")
@@ -23,7 +23,7 @@ def missing_words(text: str, fact: str, known: str = "") -> list[str] | None:
 
     Words that `known` states, such as the question, do not count, since any answer may echo them. None if `known`
     states the whole fact: then an answer looks like an echo. A text that denies nothing does not state a fact that
-    denies something. A fact of signs or function words only is searched for verbatim.
+    denies something. A fact of only symbols or function words is searched for verbatim.
     """
     text, fact, known = map(_folded, (text, fact, known))
     every = tokenize(fact)

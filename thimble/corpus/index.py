@@ -114,7 +114,7 @@ class Index:
         return found
 
     def entries(self, terms: Iterable[str]) -> NDArray[np.bool_]:
-        """Which passages, in the order of `rows`, are the entry of a term: heading ends and text begins with it."""
+        """Which passages, in the order of `rows`, are the entry of a term: heading ends and text starts with it."""
         import numpy as np
 
         term = " ".join(terms)
@@ -188,7 +188,7 @@ def index_of(articles: tuple[Article, ...]) -> Index:
 
 
 def add_article(connection: sqlite3.Connection, number: int, article: Article) -> None:
-    """Add the passages of an article under a number of its own."""
+    """Add the passages of an article under a new number."""
     insert(connection, number, article.title, _rows(article))
 
 

@@ -1,8 +1,7 @@
 """A cache of a folder's articles in an SQLite file: the next time, only changed files are read.
 
-A cache file is never written to: its successor is made beside it and takes its name, so an open session keeps its
-articles. If the file is damaged or of another version, it is made again; if none can be written, all is read into
-memory.
+A cache file is never changed: a new file is written next to it and replaces it, so an open session keeps its articles.
+A file that is damaged or from another version is made again; if none can be written, all is read into memory.
 """
 
 from __future__ import annotations

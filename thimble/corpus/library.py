@@ -135,7 +135,7 @@ def load_library(
     if not folder.is_dir():
         raise UsageError(f"no folder of articles at {folder}", "name a folder of .md or .txt files (--corpus DIR)")
     seen = list(islice(list_files(folder), MOST_ARTICLES + 1))
-    too_many = Skipped(".", f"it holds more than {MOST_ARTICLES:,} files; the others were left out")
+    too_many = Skipped(".", f"it contains more than {MOST_ARTICLES:,} files; the others were left out")
     more = [too_many] if len(seen) > MOST_ARTICLES else []
     del seen[MOST_ARTICLES:]
     files = [file for file in seen if isinstance(file, File)]

@@ -14,7 +14,7 @@ from thimble.corpus.markdown import strip_markup
 
 PACKAGE = Path(__file__).parents[1]
 PAGES = PACKAGE / "docs" if (PACKAGE / "docs").is_dir() else PACKAGE.parent / "docs"
-"""Where the pages are: a wheel holds them in the package, a checkout beside it."""
+"""Where the pages are: in the package of a wheel, next to it in a checkout."""
 MANUAL_SLUG = "thimble-"
 """The beginning of each page's slug."""
 COMMANDS_PAGE = f"[{MANUAL_SLUG}command-line]"
@@ -22,7 +22,7 @@ COMMANDS_PAGE = f"[{MANUAL_SLUG}command-line]"
 RESULT_PAGES = "results/"
 """Pages of measurements, which do not explain how to use thimble."""
 TABLES_PAGE = "reference/command-line.md"
-"""The page of the tables of commands, keys, flags and settings; each row is a section of its own."""
+"""The page of the tables of commands, keys, flags and settings; each row is a separate section."""
 SETTINGS_SECTION = "Settings"
 ROW = re.compile(r"^\| (`.+?`) \|(.+)\|$", re.MULTILINE)
 

@@ -31,7 +31,7 @@ GAP = re.compile(
     rf"|\[[\d,]+ (?:left out|more characters))\]\n?|{REPEATED.pattern}\n?",
     re.MULTILINE,
 )
-"""A mark in the place of a missing part; `cut`: the part begins and ends anywhere."""
+"""A mark in the place of a missing part; `cut`: the part starts and ends anywhere."""
 REFERENCE = re.compile(rf"\A[^\n]*?{ALL.format('id')}")
 OUR_MARK = re.compile(
     r"^\[(?:left out: |[\d,]+ (?:times\] |lines (?:of JSON as tables: |as above, ))|…|[^\[\]\n]*recall\(id=)",
@@ -94,5 +94,5 @@ def _gaps(text: str, copy_of: str) -> Iterator[re.Match[str]]:
 
 
 def _ends_a_line(gap: re.Match[str]) -> bool:
-    """Whether a new line of the result begins after a gap."""
+    """Whether a new line of the result starts after a gap."""
     return not gap["cut"] and gap[0].endswith("\n")

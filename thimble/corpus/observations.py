@@ -84,7 +84,7 @@ NOTHING_FITS = Form("Nothing fits {query} well. The nearest:")
 USER = "user"
 """The source of the user's own words."""
 CERTAIN = 1.0
-"""The score of a line that holds every word of the query."""
+"""The score of a line with every word of the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Quote:
 
     @property
     def line(self) -> int:
-        """The line of the file on which it begins, 0 if it is not from a file."""
+        """The line of the file on which it starts, 0 if it is not from a file."""
         return int(self.source.rpartition(":")[2]) if self.path else 0
 
 

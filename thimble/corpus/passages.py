@@ -10,7 +10,7 @@ from typing import NamedTuple
 from thimble.corpus.markdown import HEADING_CHARACTERS, ITEM, MARKDOWN_FENCE, marked_lines, sentences, strip_markup
 
 MOST_WORDS, LEAST_WORDS = 60, 30
-"""A passage with fewer than the least takes in the next sentence, however long."""
+"""A passage with fewer words than the minimum includes the next sentence, however long."""
 SENTENCE_CHARACTERS = 2_000
 """Maximum characters of a sentence; a longer one is cut, since it may be a whole file without a full stop."""
 COLUMN = 100
@@ -29,11 +29,11 @@ LEANS = re.compile(
     r"Nobody|However|Instead|Otherwise|Also|Thus|Hence|Nor|Within|One of|"
     r"The (?:same|latter|former|second|other|first))\b"
 )
-"""The beginning of a sentence that needs the one before it."""
+"""The start of a sentence that needs the previous one."""
 
 
 class Sentence(NamedTuple):
-    """A sentence, a list item, a table row or a line of code; `line` is where it begins, from 1."""
+    """A sentence, a list item, a table row or a line of code; `line` is its first line, from 1."""
 
     text: str
     line: int

@@ -1,4 +1,4 @@
-"""The form of a question: whether it leans on the one before it, and which two things it compares."""
+"""The form of a question: whether it depends on the previous one, and which two things it compares."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BEGINS = re.compile(
 WHOLE = re.compile(r"^\W*(?:what(?:['’]?s| is| are)|define|explain)\b(?! the\b)\W+\w", re.IGNORECASE)
 """A question with this is complete, however short: `define attention`."""
 FEW_WORDS, HALF = 6, 3
-"""Maximum content words of a question that leans: one with a pronoun, and half a sentence."""
+"""Maximum content words of a question that needs the previous one: with a pronoun, or half a sentence."""
 _AND = r"\s+(?:and|with|to|from|versus|vs\.?|against)\s+"
 COMPARISON = re.compile(
     rf"\bcompare\b(?:.*?\b(?:about|of|between)\b)?\s+(?P<one>[^?]+?){_AND}(?P<other>[^?]+?)\W*$"
@@ -35,7 +35,7 @@ def has_pronoun(text: str) -> bool:
 
 
 def needs_context(text: str) -> bool:
-    """Whether a question needs the one before: half a sentence, or one with a pronoun and no subject."""
+    """Whether a question needs the previous one: half a sentence, or one with a pronoun and no subject."""
     own = {word for word in split_words(text) if word not in STOPWORDS and len(word) > 1}
     if BEGINS.search(text):
         return has_pronoun(text) or len(own) <= HALF

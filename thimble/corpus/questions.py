@@ -70,7 +70,7 @@ class Fact:
 
     Attributes:
         accept: Ways to state it; one is enough. For a natural question, a way is places between blanks: a sentence
-            states it if it has a word for each place, in any order. `|` stands between words, `_` for a blank.
+            states it if it has a word for each place, in any order. `|` separates words, `_` is a blank.
         proof: Sentences that prove it; an answer may cite any of them.
         beside: A word that must be in the same sentence, so that two values cannot be swapped.
     """
@@ -124,7 +124,7 @@ class Question:
         for number, exchange in enumerate(self.exchanges, 1):
             proved = [proof.exchange for fact in exchange.facts for proof in fact.proof]
             if not all(1 <= at < number for at in (*exchange.leans_on, *filter(None, proved))):
-                raise ValueError(f"exchange {number} leans on one that is not before it")
+                raise ValueError(f"exchange {number} depends on one that is not before it")
             if bool(exchange.facts) == bool(exchange.absent) and self.kind not in (*DIALOGUE_KINDS, "talk"):
                 raise ValueError("it needs facts, or words that are absent, and not both")
 

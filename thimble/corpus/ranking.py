@@ -52,7 +52,7 @@ class Ranking:
     Args:
         index: The passages.
         query: The question, in any words.
-        earlier: Its context, if the query leans on one; it counts for less.
+        earlier: Its context, if the query depends on one; it counts for less.
         embedder: Makes the vectors.
         at_hand: The cited articles, by their place in the library; their passages score a little more.
     """

@@ -154,7 +154,7 @@ def walk(
 
     yield from below(top.place, top.parts)
     if next(left, None) is None:
-        yield top.parts, OSError(errno.EFBIG, f"it holds more than {MOST_ENTRIES:,} names; the others were left out")
+        yield top.parts, OSError(errno.EFBIG, f"it contains more than {MOST_ENTRIES:,} names; the others were left out")
 
 
 def _at(place: Place, name: str) -> dict[str, Any]:

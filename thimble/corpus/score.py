@@ -36,7 +36,7 @@ def score_answer(exchange: Exchange, answer: str, kind: str = "") -> Score:
     """Score one answer; `kind` is that of the question.
 
     An answer is right when it states every fact, cites a source of each, has at most 120 words (citations not counted),
-    states nothing rejected and does not begin by declining. A question without an answer in the library must be
+    states nothing rejected and does not start by declining. A question without an answer in the library must be
     declined in the first sentence.
 
     Of an answer to a natural question only the first 80 words are judged, 150 of a summary: a sentence of them must
@@ -53,7 +53,7 @@ def score_answer(exchange: Exchange, answer: str, kind: str = "") -> Score:
 
 
 def shows_facts(exchange: Exchange, passages: str, kind: str) -> bool:
-    """Whether passages hold every fact, however long they are; nothing else is judged."""
+    """Whether passages state every fact, however long they are; nothing else is judged."""
     said = [one for line in CITED_SOURCE.sub("", passages).split("\n") for one in sentences(line)]
     states_ = has_words if kind in NATURAL else states_answer
     return bool(exchange.facts) and all(
@@ -105,7 +105,7 @@ def _missing(fact: Fact, answer: str, said: str) -> str:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text begins by declining to answer."""
+    """Whether a text starts by declining to answer."""
     return bool(REFUSAL.search("".join(sentences(text.strip())[:1])))
 
 

@@ -49,7 +49,7 @@ class Search:
         """The passages for a query, the best first, and each next one the best for the words not yet found.
 
         At most `limit`, and `per_section` of one section. Passages below `enough` come too; the caller decides.
-        `earlier` is the context that the query leans on; an article that is cited there, as [slug], is preferred.
+        `earlier` is the context that the query depends on; an article that is cited there, as [slug], is preferred.
         """
         ranking = self._ranking(query, earlier)
         taken: Counter[tuple[int, int]] = Counter()

@@ -24,7 +24,7 @@ KEPT = (
     "reasoning_content reasoning reasoning_details thinking thinking_blocks redacted_thinking image images image_url "
     "input_image audio name function_call refusal"
 )
-"""Keys of a message that the intake reads beside its content."""
+"""Keys of a message that the intake reads besides its content."""
 SPOKEN = f"role content tool_calls tool_call_ids {IDS} {KEPT}"
 """Keys of a message that are read."""
 

@@ -63,7 +63,7 @@ class Conversation:
 
 
 def read_conversation(document: object, observations: str | None = None) -> Conversation:
-    """The conversation in a list of messages, or in an object with `messages`; a `system` beside them goes first.
+    """The conversation in a list of messages, or in an object with `messages`; a `system` next to them goes first.
 
     `observations` is a pattern of `recognise`.
 

@@ -38,11 +38,11 @@ def fitting(context: int, thinks: bool = False) -> int:
 
 
 def too_small(model: str, holds: int, wanted: int, thinks: bool = False) -> str:
-    """The warning for a model that holds fewer tokens than the budget may need."""
+    """The warning for a model whose context is smaller than the budget may need."""
     what = f"{model} holds {holds:,} tokens of prompt and reply, and this budget needs up to {wanted:,}"
     budget = fitting(holds, thinks)
     fits = budget + REPLY_TOKENS + THINKING_TOKENS * thinks <= holds
-    return f"{what}: {f'/budget {budget}' if fits else 'choose a model that holds more (/model)'}"
+    return f"{what}: {f'/budget {budget}' if fits else 'choose a model with a longer context (/model)'}"
 
 
 def named(names: Sequence[str]) -> str:

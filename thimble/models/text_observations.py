@@ -23,7 +23,7 @@ OBSERVATION = re.compile(
     r"|EXECUTION RESULT of \[|Execution output of \[|API output:|exitcode: |\[\w[^\]\n]*\] Result:"
     r"|The last command <command>|Your (?:last )?command ran successfully)|(?s:.*)\nbash-\$\s*\Z"
 )
-"""A result that begins or ends so: mini-swe-agent, SWE-agent, Hermes, ReAct, OpenHands, R2E-Gym, tau-bench, AutoGen."""
+"""A result that starts or ends so: mini-swe-agent, SWE-agent, Hermes, ReAct, OpenHands, R2E-Gym, tau-bench, AutoGen."""
 CALL = re.compile(
     r'^Action(?: \d+)?:\s*+(?:\{\s*"name":\s*"(?!respond|finish)|(?!(?i:finish))\w+\[|[^\n]+\nAction Input:)'
     r"|^```mswea_|\ADISCUSSION\b(?s:.*)```\s*\Z|</(?:execute_bash|execute_ipython|mswea_bash_command)>\s*\Z"

@@ -111,10 +111,10 @@ class Backends:
 
         Raises:
             UsageError: its address is invalid.
-            ModelError: a cassette is playing, which has no server.
+            ModelError: a recording is playing, which has no server.
         """
         if self.playback:
-            raise ModelError("a cassette is playing: there is no server", "leave, and start again without --replay")
+            raise ModelError("a recording is playing: there is no server", "leave, and start again without --replay")
         if kind == "gguf":
             return self.local()
         options = replace(self._options, sends_key=sends_key(kind, self.settings))

@@ -43,7 +43,7 @@ class Citation:
 
 
 class Prose:
-    """Takes a text line by line, with line ends, and gives it back with code replaced by blanks."""
+    """Takes a text line by line, with line ends, and returns it with code replaced by blanks."""
 
     def __init__(self) -> None:
         self._fence = ""
@@ -75,7 +75,7 @@ def citations(text: str, prose: Prose | None = None) -> list[Citation]:
 
 
 def unread_names(names: Iterable[str], history: Sequence[Message]) -> set[str]:
-    """Those of the names that no tool has shown as a word of its own or the end of a path, in any case."""
+    """The names that no tool has shown as a separate word or the end of a path, in any case."""
     left = {*names}
     for text in shown_by_tools(history) if left else ():
         folded = text.casefold()

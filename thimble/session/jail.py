@@ -104,18 +104,18 @@ class Jail:
         self._left -= monotonic() - began
         seconds, megabytes = self._limits
         if asking.is_alive():
-            raise UsageError(f"no end within {seconds} seconds", HOW_TO_END)
+            raise UsageError(f"no result within {seconds} seconds", HOW_TO_END)
         match replies:
             case [b""] | []:
                 raise UsageError(
-                    f"its process ended before its time (exit code {self._child.wait()})",
+                    f"its process ended unexpectedly (exit code {self._child.wait()})",
                     f"the code may use {megabytes:,} MB, and must not end the program",
                 )
             case [reply] if reply[:1] == b"+" and reply[-1:] == b"\n":
                 return reply[1:-1]
             case [reply] if reply[:1] == b"-":
                 raise UsageError(in_line(reply[1:].decode(errors="replace")), HOW_TO_END)
-        raise UsageError("its process sent something other than a reply", "write to no pipe")
+        raise UsageError("its process sent something other than a reply", "do not write to pipes")
 
     def _begin(self, target: Callable[[Any], object], argument: Any) -> Thread:
         thread = Thread(target=target, args=(argument,), daemon=True)
@@ -146,7 +146,7 @@ def serve() -> None:
             _alarm(left)
             reply = b"+" + answer(request)
         except KeyboardInterrupt as stopped:
-            reply = f"-no end within {seconds} seconds: {stopped}".encode()
+            reply = f"-no result within {seconds} seconds: {stopped}".encode()
         except UsageError as error:
             reply = f"-{in_line(error.what)}".encode()
         left = _alarm(0) or LOOK_SECONDS

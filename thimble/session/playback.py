@@ -109,7 +109,7 @@ def read_recording(data: bytes, called: str) -> Recording:
     lines, damaged = read_lines(data)
     opened = next((line.record for line in lines if isinstance(line.record, Opened)), None)
     if opened is None:
-        raise UsageError(f"{called} is not a cassette", "make one with --record FILE")
+        raise UsageError(f"{called} is not a recording", "make one with --record FILE")
     return Recording(opened, lines, damaged, cut_off=not data.endswith(b"\n"))
 
 
@@ -144,7 +144,7 @@ class Playback:
     def model(self, name: str) -> RecordedModel:
         """The model of this name. Raises ModelError."""
         if name not in self._models:
-            raise ModelError(f"{name} is not in this recording", f"it holds {', '.join(self._models)}")
+            raise ModelError(f"{name} is not in this recording", f"it has {', '.join(self._models)}")
         return self._models[name]
 
     def suggested(self) -> str:
@@ -173,7 +173,7 @@ class Playback:
         """
         asked = [line for line in self.recording.lines if _question(line) == question]
         if not asked:
-            raise NotRecorded(f"“{question[:60]}” is not on the cassette, and no model is asked", self._way_out())
+            raise NotRecorded(f"“{question[:60]}” is not in the recording, and no model is asked", self._way_out())
         first = self._next(agent, asked)
         self._position = max(self._position, first.number)
         try:
@@ -251,16 +251,16 @@ class Playback:
     def _missing(self, differs: str) -> NotRecorded:
         lost = "a part of it is lost" if self.recording.damaged or self.recording.cut_off else ""
         differs = differs or lost or "the questions before it are not those of the recording"
-        return NotRecorded(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
+        return NotRecorded(f"this prompt is not in the recording, and no model is asked: {differs}", self._way_out())
 
     def _way_out(self) -> str:
         asked = [line for line in self.recording.lines if _question(line)]
         if not asked:
-            return "it holds no question: record another with --record FILE"
+            return "it has no question: record another with --record FILE"
         sent = (line.record for line in self.recording.lines if isinstance(line.record, Prepared))
         under = dict.fromkeys(f"{one.strategy} in {one.view.limit:,} tokens" for one in sent)
         several = count_noun(len(asked), "question")
-        return f"it holds {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
+        return f"it has {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
 
 
 class RecordedModel(Backend):
@@ -286,7 +286,7 @@ class RecordedModel(Backend):
         expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """Nothing. Raises NotRecorded."""
-        raise NotRecorded("this prompt is not on the cassette, and no model is asked", "send a recorded line")
+        raise NotRecorded("this prompt is not in the recording, and no model is asked", "send a recorded line")
         yield
 
 

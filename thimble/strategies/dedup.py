@@ -33,7 +33,7 @@ def with_references(message: Message, runs: Iterable[Run]) -> Message:
         parts += text[at : run.start], reference(text[run.start : run.end], run.moved, "" if parts else message.id)
         at = run.end
     whole = "" if message.why else LOSSLESS
-    return message.rewritten("".join([*parts, text[at:]]), "repeats lines that stand above", ref=message.ref or whole)
+    return message.rewritten("".join([*parts, text[at:]]), "repeats earlier lines", ref=message.ref or whole)
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Dedup(Stateful):
     reference count as its own. If this saves tokens, the copy replaces the result; `recall` shows the whole. A copy
     depends only on the messages before it, so the prefix stays.
 
-    The start of a line may differ from above: a line number, which increases by one with each line, the sign of a diff,
+    The start of a line may differ from above: a line number, which increases by one with each line, the mark of a diff,
     blanks. The reference then says `now from`, and shows the start of the first line.
 
     If the view is over the budget and `fit` (/help budget) would cut it, all results become whole again, and stay

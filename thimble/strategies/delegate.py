@@ -148,6 +148,6 @@ class Delegate(Stateful):
 
 @lru_cache(maxsize=8192)
 def replace_with_brief(observation: Message, text: str) -> Message:
-    """A copy that holds a brief of the observation."""
+    """A copy with a brief of the observation."""
     head = BRIEF_HEAD.format(name=observation.name, letters=len(observation.content))
     return observation.rewritten(f"{head}\n{text}", "a fresh context read it for its bulk", covers=(observation.id,))

@@ -1,4 +1,4 @@
-"""offload: bulky observations never enter the prompt; a reference stands for each."""
+"""offload: bulky observations never enter the prompt; a reference replaces each."""
 
 from __future__ import annotations
 

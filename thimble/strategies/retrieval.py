@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PASSAGES_HEADER = "Passages of earlier results that may help now, quoted as they were."
+PASSAGES_HEADER = "Passages of earlier results that may help now, quoted verbatim."
 PASSAGE_TEXT = re.compile(
     r"(?s)\S(?:.{200,599}(?=\n\s*\n)|.{200,599}(?=\n)|.{200,599}(?<=[.!?])(?=\s)|.{0,599}(?!\S)|.{599})"
 )

@@ -38,7 +38,7 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
     "Send everything": {
         "none": NoManagement,
     },
-    "Drop what is old": {
+    "Drop old turns": {
         "truncate": Truncate,
         "sliding-window": SlidingWindow,
     },
@@ -57,7 +57,7 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
         "retrieval": Retrieval,
         "delegate": Delegate,
     },
-    "Summarise what is old": {
+    "Summarise old turns": {
         "progressive-summary": ProgressiveSummary,
         "summary-buffer": SummaryBuffer,
         "llm-summary": LLMSummary,

@@ -31,7 +31,7 @@ ENOUGH = 0.18
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """A line of a file, or a passage that begins there.
+    """A line of a file, or a passage that starts there.
 
     `at` is the offset of the phrase in it, in characters, or -1. `score` is how near a passage is, 0 to 1.
     """

@@ -17,7 +17,7 @@ def count_noun(number: int, noun: str, plural: str = "") -> str:
 
 
 def join_names(names: Sequence[str], most: int) -> str:
-    """The first names, at most so many: `a, b, …`."""
+    """The first few names: `a, b, …`."""
     return ", ".join([*names[:most], *["…"] * (len(names) > most)])
 
 

@@ -18,7 +18,7 @@ WORKSHOP_COMMANDS: Mapping[str, str] = {
     "check": "Check your file on new histories, or all files: check all. In the folder of a set, check the set.",
     "hint": "Show the next hint for the exercise.",
     "watch": "Check at every save; keys: h hint, n next, r reset, q leave.",
-    "reset": "Replace your file with the starter; yours is kept beside it.",
+    "reset": "Replace your file with the starter; yours is kept next to it.",
     "new": "Make the skeleton of your own set of exercises.",
 }
 WORKSHOP_ABOUT = "Exercises in writing a strategy. Each checks itself, and shows what is wrong."

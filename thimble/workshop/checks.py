@@ -153,7 +153,7 @@ def hides_results(call: TrialCall) -> Found:
             if told & hidden or not 0 < count <= 2 * MASK_TOKENS:
                 return (
                     message.id,
-                    "a mask is a short line in words of its own: this is long, empty, or repeats the result",
+                    "a mask is a short line in its own words: this is long, empty, or repeats the result",
                 )
     return None
 
@@ -371,7 +371,7 @@ def never_waits(run: TrialRun, turns: int) -> Fault | None:
     """The summary is asked for in the background, and used when it has come."""
     for at, call in enumerate(run.calls):
         if call.waits:
-            return Fault(at, "", "the agent waited for the model: begin() an errand, look() at it in later calls")
+            return Fault(at, "", "the agent waited for the model: begin() a call, and look() at it later")
     long = next((at for at, call in enumerate(run.calls) if len(_acts(call.history)) >= turns), None)
     if long is not None and not any(message.covers for message in run.calls[long].view):
         return Fault(long, "", f"after {turns} turns no summary has come into the view")

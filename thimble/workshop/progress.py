@@ -70,7 +70,7 @@ class Progress:
         self.save()
 
     def note_done(self) -> None:
-        """Record that the exercise is done, and copy the model solution beside the participant's file."""
+        """Record that the exercise is done, and copy the model solution next to the participant's file."""
         exercise, beside = self.exercise, self.file.with_name(SOLUTION)
         if not beside.exists():
             shutil.copy(exercise.solution, beside)

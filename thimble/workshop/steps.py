@@ -60,7 +60,7 @@ def check_file(progress: Progress, out: Console, line: bool = False) -> bool:
     if verdict.passed:
         progress.note_done()
     if verdict.passed and not line:
-        say(out, f"A model solution is beside your file: {file.with_name(SOLUTION)}")
+        say(out, f"A model solution is next to your file: {file.with_name(SOLUTION)}")
         show_done(progress, out)
     show_verdict(exercise.name, replace(verdict, rows=()) if line else verdict, () if line else printed, out)
     return verdict.passed
@@ -78,7 +78,7 @@ def judge_file(exercise: Exercise, file: Path, limits: ExerciseSet, out: Console
         except UsageError as error:
             verdict = WorkshopVerdict(False, error.what, error.fix)
         except ValueError:
-            verdict = WorkshopVerdict(False, "its process sent something other than a verdict", "write to no pipe")
+            verdict = WorkshopVerdict(False, "its process sent something other than a verdict", "do not write to pipes")
     return verdict, jail.printed
 
 

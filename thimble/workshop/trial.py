@@ -48,7 +48,7 @@ def _words(text: str) -> int:
 
 @dataclass(frozen=True)
 class WordCounter(Counter):
-    """A word or a sign is a token; each message and each call costs `more`, and a prompt `around` on top.
+    """A word or a symbol is a token; each message and each call costs `more`, and a prompt `around` on top.
 
     Both differ from trial to trial, so that a strategy has to ask the budget.
     """
@@ -87,7 +87,7 @@ class SmallModel(Backend):
         self.asked += 1
         self.waited_for += halt() is None
         if self.fails:
-            raise ModelError("the server of the summary is gone", "go on without it")
+            raise ModelError("the server of the summary is gone", "continue without it")
         lines = messages[-1].content.splitlines()[1:]  # below the instruction
         yield Text(
             " … ".join(PLANTED_VALUE.sub("some", " ".join(line.split()[:CUT_AFTER])) for line in lines[:10])

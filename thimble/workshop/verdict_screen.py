@@ -13,7 +13,7 @@ from thimble.workshop.judge import WorkshopVerdict
 
 COLUMNS = ("", "message", ">before", ">after", "fate", "begins")
 BESIDE = 48
-"""Terminal columns used beside the first words of a message."""
+"""Terminal columns used besides the first words of a message."""
 
 
 def show_verdict(name: str, verdict: WorkshopVerdict, printed: Sequence[str], out: Console) -> None:

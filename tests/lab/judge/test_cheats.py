@@ -99,7 +99,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         "subprocess.Popen is not allowed",
     ),
     "ends": (PREPARE + "import sys; sys.exit(0)", "SystemExit: 0"),
-    "ends at once": (PREPARE + "import os; os._exit(0)", "its process ended before its time (exit code 0)"),
+    "ends at once": (PREPARE + "import os; os._exit(0)", "its process ended unexpectedly (exit code 0)"),
     "says much": (PREPARE + "print('x' * 10**7); return messages[:]", "it prints"),
     "sends much": (
         PREPARE + 'return [*messages, type(messages[0])("z", "user", "x " * 10**7)]',
@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "lifts its limit": (
         "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0)\nwhile True: pass\n" + PREPARE + "return messages",
-        "its process ended before its time",
+        "its process ended unexpectedly",
     ),
 }
 

@@ -125,7 +125,7 @@ def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
 # --- what is refused, in one line -------------------------------------------------------------------------------------
 
 UNFITTED = "class Mine:\n    fitted = False\n    def prepare(self, messages, budget): return messages[:]\n"
-TURN, STOPPED = r"^one, turn \d+: .*", "no end within 1 seconds: stopped "
+TURN, STOPPED = r"^one, turn \d+: .*", "no result within 1 seconds: stopped "
 REFUSED = {
     "return [m for m in messages if m.role != 'tool']": TURN + "the view had to be repaired",
     "return messages[:1] + messages[2:]": TURN + "put back the question or task",
@@ -141,7 +141,7 @@ REFUSED = {
     "print('FLOOD'); return messages[:]": "it prints",
     "return messages[:]\nprint('FLOOD')": "it prints",
     "import os; os.write(1, b'FLOOD'); return messages[:]": "it prints",
-    "import os; os._exit(3)": r"its process ended before its time \(exit code 3\)",
+    "import os; os._exit(3)": r"its process ended unexpectedly \(exit code 3\)",
     "import os; os.kill(os.getpid(), 9)": "PermissionError: os.kill is not allowed",
     "pass\nraise ValueError('no')": r"mine.py cannot be loaded: ValueError: no",
     "'\\d'; raise ValueError": "ValueError",  # a warning of Python

@@ -187,7 +187,7 @@ def test_the_advised_budget_needs_no_further_advice(holds: int, thinks: bool, bu
         assert int(advised[1]) >= LEAST_BUDGET
         assert not model(Wire(ps=loaded, show=show), room=call_room(int(advised[1]))).check()
     else:
-        assert not warning or warning.endswith("choose a model that holds more (/model)")
+        assert not warning or warning.endswith("choose a model with a longer context (/model)")
 
 
 # ---- a download ----

@@ -90,11 +90,11 @@ def test_standard_error_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [main(arguments) for arguments in (("--help",), ("lab",), SILENT)] == [2, 2, 2]
 
 
-# ---- names and cassettes that lead nowhere ----
+# ---- names and recordings that lead nowhere ----
 
 
 @pytest.mark.parametrize("unknown", ["/nonsense", "/\u200b"])
-def test_a_cassette_with_a_command_that_there_is_not_ends(unknown: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_with_a_command_that_there_is_not_ends(unknown: str, capsys: pytest.CaptureFixture[str]) -> None:
     records = [LOST_LINE, Command(unknown), Command(unknown), Command("/budget 2000"), Command(unknown)]
     writer = Writer()
     Path("it.jsonl").write_text("".join(writer.line(at, one, 0.0)[1] for at, one in enumerate(records, 1)))

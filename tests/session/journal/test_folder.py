@@ -42,7 +42,7 @@ def test_an_id_is_short_and_new_ones_differ(tmp_path: Path) -> None:
     assert all(shelf.ID.fullmatch(path.stem) and len(path.stem) == 20 for path in made)
 
 
-@pytest.mark.parametrize("name", ["2026-01-01-0101-abcd.jsonl", "elsewhere/talk.jsonl", "elsewhere/talk", "./cassette"])
+@pytest.mark.parametrize("name", ["2026-01-01-0101-abcd.jsonl", "elsewhere/talk.jsonl", "elsewhere/talk", "./talk"])
 def test_what_a_session_is_found_by_finds_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("elsewhere").mkdir()
@@ -138,7 +138,7 @@ def test_it_is_found_by_id_name_and_beginning(tmp_path: Path) -> None:
     assert "did you mean a talk?" in caught.value.fix
     with pytest.raises(UsageError, match="no session"):
         shelf.find_session(tmp_path, "../x")
-    with pytest.raises(UsageError, match="there is no session in"):
+    with pytest.raises(UsageError, match="there are no sessions in"):
         shelf.find_session(tmp_path / "missing")
 
 

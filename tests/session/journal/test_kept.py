@@ -102,7 +102,7 @@ def test_a_session_in_which_nothing_was_asked_leaves_nothing(environ: dict[str, 
     assert not folder.exists()
     missing = thimble(environ, *READER, "--resume", "-p", "x")
     assert (missing.returncode, missing.stdout) == (2, "")
-    assert missing.stderr.splitlines()[0] == f"thimble: there is no session in {folder}"
+    assert missing.stderr.splitlines()[0] == f"thimble: there are no sessions in {folder}"
 
 
 def test_two_processes_do_not_write_one_session(environ: dict[str, str], folder: Path) -> None:

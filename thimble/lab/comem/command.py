@@ -56,7 +56,7 @@ class CoMemCase:
 
 
 class CoMem(Experiment[CoMemCase]):
-    """Simulate the two servers of CoMem, and show the latencies of its paper beside the simulated ones."""
+    """Simulate the two servers of CoMem, and show the latencies of its paper next to the simulated ones."""
 
     epilog = """\
 Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy; an assistant message is a call, and

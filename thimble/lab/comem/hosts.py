@@ -71,7 +71,7 @@ class Host:
 
     @property
     def room(self) -> int:
-        """The tokens of KV cache that fit beside the weights; below 1 if the weights do not fit."""
+        """The tokens of KV cache that fit next to the weights; below 1 if the weights do not fit."""
         return int((self.gpus * self.gpu.memory * USABLE - self.model.weights) // self.model.kv)
 
     @property

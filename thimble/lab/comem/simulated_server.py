@@ -57,9 +57,9 @@ class _Prefill:
 class SimulatedServer:
     """Serves requests, first come first served.
 
-    A request is admitted when its prompt and reply fit beside the running ones, so none is ever preempted. Its KV cache
-    stays until the space is needed: the least recently used is evicted first, its end before its start. With `offload`,
-    CPU memory has a copy of everything, and a link brings back the tokens that a prompt needs.
+    A request is admitted when its prompt and reply fit next to the running ones, so none is ever preempted. Its KV
+    cache stays until the space is needed: the least recently used is evicted first, its end before its start.
+    With `offload`, CPU memory has a copy of everything, and a link brings back the tokens that a prompt needs.
     """
 
     env: Environment

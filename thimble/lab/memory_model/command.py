@@ -100,7 +100,7 @@ def _same_training(options: Namespace) -> None:
         kept.write_text(json.dumps(given, indent=2), "utf-8")
     if json.loads(kept.read_text("utf-8")) != given:
         raise UsageError(
-            f"{options.out} holds a training with other flags or runs", f"use those of {kept}, or give another --out"
+            f"{options.out} contains a training with other flags or runs", f"use those of {kept}, or give another --out"
         )
 
 

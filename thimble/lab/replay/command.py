@@ -180,7 +180,7 @@ def _describe_unbeaten(points: Mapping[str, tuple[float, float]], price: str) ->
 
 
 def beats(point: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Whether the other strategy costs and loses no more than this one, and less of one of them."""
+    """Whether the other strategy costs and loses no more than this one, and less of at least one."""
     return other != point and all(theirs <= ours for theirs, ours in zip(other, point, strict=True))
 
 

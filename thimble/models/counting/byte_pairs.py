@@ -119,7 +119,7 @@ def byte_pairs(facts: Mapping[str, Any]) -> BytePairs | None:
     """The vocabulary in the metadata of a GGUF file; None if it is missing or of another kind.
 
     Args:
-        facts: The metadata, with the keys that begin with `tokenizer.ggml.`.
+        facts: The metadata, with the keys that start with `tokenizer.ggml.`.
     """
     pre, merges, tokens, types = (
         facts.get(f"tokenizer.ggml.{key}") or () for key in ("pre", "merges", "tokens", "token_type")

@@ -36,7 +36,7 @@ _Key = tuple[str, str, str, tuple[ToolCall, ...]]
 
 
 class MessageCounter(Counter):
-    """Counts each message once and by itself, so that counts add up. Subclasses implement `measured`."""
+    """Counts each message once and separately, so that counts add up. Subclasses implement `measured`."""
 
     exact = False
 

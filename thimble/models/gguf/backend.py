@@ -63,7 +63,7 @@ class GgufBackend(OpenAIBackend):
         return roomy
 
     def check(self) -> str:
-        """A warning of one line if the budget may need more than the model holds, or if a part of it is not used."""
+        """A warning of one line if the budget may need more than the model's context, or if a part is not used."""
         unused = f"{self.model} runs without {self._unused}: only Ollama can use it" if self._unused else ""
         return super().check() or unused
 

@@ -43,7 +43,7 @@ def server(name: str, base_url: str, options: ServerOptions) -> LocalModels:
 
 
 class LocalModels:
-    """All local models, as a server like the others. Each runs in a process of its own, which is not started here."""
+    """All local models, as a server like the others. Each runs in a separate process, which is not started here."""
 
     name = "gguf"
     url = "http://127.0.0.1"

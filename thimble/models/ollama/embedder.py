@@ -12,7 +12,7 @@ from thimble.models.ollama.server import OllamaServer
 
 
 class OllamaEmbedder(ServedEmbedder):
-    """A model such as all-minilm. Ollama itself cuts a text that is longer than the model holds."""
+    """A model such as all-minilm. Ollama itself cuts a text that is longer than the model's context."""
 
     def __init__(self, server: OllamaServer, model: str) -> None:
         super().__init__(server.name, model, server.sleep)

@@ -35,7 +35,7 @@ def too_long(tokens: int, context: int) -> TooLong:
     """The error for a prompt that is longer than the context of the loaded model, both in tokens."""
     what = f"the prompt has {tokens:,} tokens, but the model is loaded with a context of {context:,}"
     budget = fitting(context)
-    return TooLong(what, f"lower the budget: /budget {budget}, --budget {budget}; or choose a model that holds more")
+    return TooLong(what, f"lower the budget: /budget {budget}, --budget {budget}; or a model with a longer context")
 
 
 def pull_refusal(body: str, model: str) -> ModelError:

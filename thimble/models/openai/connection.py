@@ -32,7 +32,7 @@ class Connection(ServerConnection):
     key = ""
     """Sent instead of the user's key, if set."""
     thinking = ""
-    """The field of a message that has held thinking in replies: "content" for <think> tags in it."""
+    """The field of a message that contained thinking in replies: "content" for <think> tags in it."""
 
     def headers(self) -> Mapping[str, str]:
         """The key, if it may be sent. Raises ModelError."""

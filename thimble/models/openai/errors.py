@@ -12,7 +12,7 @@ from thimble.models.wire import api_key, http
 from thimble.models.wire.retry import after_seconds
 
 CHAT = "/v1/chat/completions"
-ADDRESS = f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1"
+ADDRESS = f"{http.WHERE}, OPENAI_BASE_URL: the part before /v1"
 START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WHERE}, OPENAI_BASE_URL"
 
 

@@ -25,7 +25,7 @@ EVENT_LINES = 10_000
 def request_fields(messages: Sequence[Message], tools: Sequence[Schema], thinking: str) -> dict[str, Any]:
     """The messages and tools of a request; without tools, the field is left out.
 
-    `thinking` is the field that held thinking in the server's replies: "content" for <think> tags in it, "" if none.
+    `thinking` is the field that contained thinking in the server's replies: "content" for <think> tags, "" if none.
     """
     body: dict[str, Any] = {"messages": [request_message(message, thinking) for message in messages]}
     return body | {"tools": list(tools)} if tools else body
@@ -53,7 +53,7 @@ class Events:
     def take(self, line: bytes) -> tuple[bytes, bytes] | None:
         """The event that ends with this line, if one does: the field that carries it, and its data.
 
-        A line without a known field is its own data, so that a web page or plain JSON can be recognised. Some servers
+        A line without a known field is data itself, so that a web page or plain JSON can be recognised. Some servers
         send no blank line between events: a value that follows a complete object starts another event.
         """
         name, _, value = line.partition(b":")
@@ -89,7 +89,7 @@ class _Call:
 class StreamedReply:
     """A reply, collected from its chunks; `length` grows with each chunk that has content.
 
-    `taken` are the ids in use, which its calls may not have. `thinking`: the field that holds its thinking, or "".
+    `taken` are the ids in use, which its calls may not have. `thinking`: the field with its thinking, or "".
     """
 
     def __init__(self, taken: set[str]) -> None:

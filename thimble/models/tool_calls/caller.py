@@ -36,7 +36,7 @@ class ToolCaller(Backend):
     By schema, each turn is an object of a schema that the server enforces. This way is taken if the model is small (by
     `inner.parameters`, else by its name), has no tools (`inner.tools` is False), has made no call when one was due, or
     if its server refuses the tools; and only if `inner` can enforce a schema (`inner.shapes`). After a refusal, the
-    same question is asked in the other way. The choice holds for the session.
+    same question is asked in the other way. The choice applies to the whole session.
 
     Args:
         inner: The backend of the model's server.
@@ -98,7 +98,7 @@ class ToolCaller(Backend):
 
     @property
     def renders_tools(self) -> bool:
-        """Whether a prompt begins with the tools; by schema they are in the system message."""
+        """Whether a prompt starts with the tools; by schema they are in the system message."""
         return bool(self.protocol) or self.inner.renders_tools
 
     @property

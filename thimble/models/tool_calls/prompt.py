@@ -77,7 +77,7 @@ def required(function: Schema) -> Mapping[str, Any]:
 class SchemaCounter(Counter):
     """Counts messages as `conversation` writes them, with the counter of the model.
 
-    Each is counted by itself, with markers of its own. If adjacent messages become one, like the description of the
+    Each is counted separately, with its own markers. If adjacent messages become one, like the description of the
     tools and the system message, the count is a few tokens above the prompt; if the server joins messages too, it can
     be a token below. So no count is exact.
     """

@@ -34,7 +34,7 @@ ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def object_schema(properties: Mapping[str, Any]) -> Schema:
-    """The schema of an object with just these properties."""
+    """The schema of an object with exactly these properties."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
@@ -94,7 +94,7 @@ class Turn:
         return [Text(left)] if left else []
 
     def _feed(self, text: str) -> str:
-        """The text to show after this piece. A reply that does not begin as an object is plain text."""
+        """The text to show after this piece. A reply that does not start as an object is plain text."""
         if len(self._text) < LONGEST_KEY and self._text.strip() in ("", "{"):
             text = text.lstrip()  # a model may write blanks without end
         self._text += text

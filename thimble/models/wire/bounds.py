@@ -11,14 +11,14 @@ from time import monotonic
 from thimble.agent.errors import ModelError
 
 ASK_SECONDS = 10.0
-"""The longest silence in an answer other than a model's reply; a shorter setting for replies holds here too."""
+"""The longest silence in an answer other than a model's reply; a shorter setting for replies applies here too."""
 ASK_WHOLE_SECONDS = 30.0
-"""The longest time for such an answer; a shorter setting for replies holds here too."""
+"""The longest time for such an answer; a shorter setting for replies applies here too."""
 CONNECT_SECONDS = 5.0
 REPLY_SECONDS = 1_800.0
 """The longest time for a whole reply, if no setting says another: its retries and pauses included."""
 REPLY_BYTES = 64_000_000
-"""Bytes of a streamed reply: some 200,000 tokens, each in an event of its own."""
+"""Bytes of a streamed reply: some 200,000 tokens, each in a separate event."""
 REPLY_CALLS = 1_000
 """Tool calls of a reply that are read."""
 LINE_BYTES = 4_000_000

@@ -125,7 +125,7 @@ class ServerConnection(ABC):
 
 
 def encode_body(body: Any) -> bytes:
-    """A request as JSON in UTF-8. Half a surrogate pair, which is no character and which servers refuse, becomes ?."""
+    """A request as JSON in UTF-8. Half a surrogate pair, which servers refuse, becomes ?."""
     return json.dumps(body, ensure_ascii=False, default=dict).encode("utf-8", "replace")
 
 

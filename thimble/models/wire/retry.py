@@ -1,4 +1,4 @@
-"""Repeated requests to a busy server: with growing pauses, and only before its reply begins."""
+"""Repeated requests to a busy server: with growing pauses, and only before its reply starts."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class ReplyText:
     and so is one after a backtick or <think>: the model may be writing about tags.
 
     The result does not depend on how the text is cut into deltas: the possible start of a tag is held back, and so are
-    blanks beside a tag, and half a character.
+    blanks next to a tag, and half a character.
     """
 
     def __init__(self) -> None:

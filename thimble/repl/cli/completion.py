@@ -29,7 +29,7 @@ def complete() -> None:
         if action.dest == "strategy":
             action.completer = _specs  # type: ignore[attr-defined]
         elif action.dest == "replay":
-            action.completer = _cassettes  # type: ignore[attr-defined]
+            action.completer = _recordings  # type: ignore[attr-defined]
     argcomplete.autocomplete(known, always_complete_options="long")
 
 
@@ -42,7 +42,7 @@ def _specs(prefix: str, **_: object) -> Iterable[str]:
         return ()
 
 
-def _cassettes(prefix: str, **_: object) -> Iterable[str]:
+def _recordings(prefix: str, **_: object) -> Iterable[str]:
     from argcomplete.completers import FilesCompleter
 
     from thimble.repl.cli.recordings import shipped

@@ -25,7 +25,7 @@ from thimble.session.settings_table import SETTINGS, Given
 if TYPE_CHECKING:
     from argparse import Namespace
 
-SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
+SHIPPED = Path(__file__).parents[2] / "models" / "recordings"
 ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
 
 

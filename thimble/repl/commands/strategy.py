@@ -59,7 +59,7 @@ def specs(session: object, text: str) -> Iterator[Offer]:
 
 
 def last_spec(session: object, text: str) -> Iterator[Offer]:
-    """Completions of the last word, which is a SPEC; none after `run`, where a question follows."""
+    """Completions of the last word, which is a SPEC; none after `run`, which a question follows."""
     before, blank, last = text.rpartition(" ")
     if "run" not in before.split():
         yield from ((before + blank + offer, meaning) for offer, meaning in specs(session, last))

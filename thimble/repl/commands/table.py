@@ -70,7 +70,7 @@ def find_command(word: str) -> Command:
 
 
 def run_command(session: Session, text: str, console: Console) -> str | None:
-    """Run a line that begins with `/`. Returns a question to ask next, "" for none, None to leave.
+    """Run a line that starts with `/`. Returns a question to ask next, "" for none, None to leave.
 
     Raises:
         ThimbleError: there is no such command, or it failed; nothing has changed.

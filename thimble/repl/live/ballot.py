@@ -1,4 +1,4 @@
-"""A ballot: a room votes which messages the next prompt holds unchanged, and sees how right it was."""
+"""A ballot: a room votes which messages the next prompt holds unchanged, and sees its score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session as it grows, as a list of events from which each viewer of the page reads on at its own place.
+"""The session as it grows, as a list of events, which each viewer of the page reads at its own pace.
 
 The session only puts its records into a queue. One thread turns them into events of the page; a viewer has a place in
 that list and no queue of its own, so a slow one does not delay others. A late viewer gets an unfinished reply from its

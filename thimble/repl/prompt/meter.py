@@ -40,7 +40,7 @@ Piece = tuple[str, str]
 
 
 class Meter:
-    """Forecasts the next prompt in a thread of its own, so that typing never waits. Shows `…` until it is warm.
+    """Forecasts the next prompt in a separate thread, so that typing never waits. Shows `…` until it is warm.
 
     Args:
         session: The session to forecast; it does not change.

@@ -26,7 +26,7 @@ Level = Literal["calm", "near", "over"]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The last prompt of an exchange beside its budget, in tokens."""
+    """The last prompt of an exchange and its budget, in tokens."""
 
     prompt: Amount
     limit: int

@@ -69,7 +69,7 @@ class _Markdown(markdown.Markdown):
 
 
 def _parted(token: Token) -> Iterator[Token]:
-    """Split a text token at NOT_READ marks, which become tokens of their own."""
+    """Split a text token at NOT_READ marks, which become separate tokens."""
     for number, text in enumerate(token.content.split(NOT_READ) if token.type == "text" else ()):
         yield from [Token("not_read", "not_read", 0, content=NOT_READ)] * bool(number)
         yield Token("text", "", 0, content=text)

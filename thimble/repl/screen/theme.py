@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 GLYPH = "› "
-"""The prompt's sign, before each question."""
+"""The prompt's symbol, before each question."""
 STYLES: Mapping[str, str] = {
     "quiet": "dim",
     "thought": "dim italic",

@@ -73,12 +73,12 @@ def call_line(call: ToolCall, width: int) -> str:
 
 
 def label_line(kind: Kind, text: str) -> str:
-    """A trace line with its label in place of its sign."""
+    """A trace line with its label in place of its symbol."""
     return f"{LABELS[kind]}: {text.strip()[2:]}"
 
 
 def glyph(event: ToolReturned) -> str:
-    """The sign of the kind of tool, or of a failure."""
+    """The symbol of the kind of tool, or of a failure."""
     return GLYPHS.get(event.call.name.split("_")[0], "⚙") if event.ok else "✗"
 
 

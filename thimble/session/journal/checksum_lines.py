@@ -87,4 +87,4 @@ def check_figures(data: Any) -> None:
             if type(part) is not str:  # most are, and a call for each is slow
                 check_figures(part)
     elif isinstance(data, int | float) and not 0 <= data < INEXACT_FROM:
-        raise ValueError(f"it holds the number {str(data)[:20]}")
+        raise ValueError(f"it contains the number {str(data)[:20]}")

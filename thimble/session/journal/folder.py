@@ -134,7 +134,7 @@ def find_session(folder: Path, wanted: str = "") -> Path:
         return Path(wanted)
     found = session_paths(folder)
     if not found:
-        raise UsageError(f"there is no session in {folder}", "a session is saved from its first question on")
+        raise UsageError(f"there are no sessions in {folder}", "a session is saved after its first question")
     if not wanted:
         return next((path for path in found if not list_session(path).one_shot), found[0])
     by_id = {path.stem: path for path in found}

@@ -131,7 +131,7 @@ class _Reader:
     def whole(self, data: Any) -> Any:
         self._left -= len(data) if isinstance(data, str) else 100
         if self._left < 0:
-            raise ValueError("it holds more than any session does")
+            raise ValueError("it contains more than any session does")
         if isinstance(data, dict):
             if VALUE in data:
                 return self.whole(self._value(data[VALUE]))

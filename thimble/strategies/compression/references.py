@@ -10,7 +10,7 @@ HEAD_LETTERS = 32
 LEAD_AND_HEAD = re.compile(
     rf"^(?P<lead>(?: {{0,9}}+[0-9]{{1,7}}+[\t:|-])?+[-+ \t]{{0,40}}+)(?P<head>[^\n]{{0,{HEAD_LETTERS}}})", re.MULTILINE
 )
-"""A line: its lead, before its text (a number, the sign of a diff, blanks), and its head, the start of its text."""
+"""A line: its lead, before its text (a number, the mark of a diff, blanks), and its head, the start of its text."""
 LEAD_NUMBER = re.compile(r" *[0-9]+")
 
 

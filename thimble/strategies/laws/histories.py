@@ -74,7 +74,7 @@ class Story:
         return self._add("user", text)
 
     def turn(self, *observations: int, says: int = 12, pending: int = 0) -> Story:
-        """A turn of parallel calls with results of so many tokens; the last `pending` results are still missing."""
+        """A turn of parallel calls with results of these sizes in tokens; the last `pending` results are missing."""
         first = self._calls + 1
         self._calls += len(observations)
         calls = tuple(

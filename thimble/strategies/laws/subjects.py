@@ -103,7 +103,7 @@ def leave(strategy: Strategy) -> None:
 
 
 def state_of(strategy: Strategy) -> Any:
-    """The state as a session file holds it."""
+    """The state as a session file stores it."""
     return json.loads(json.dumps(getattr(strategy, "state", {})))
 
 

@@ -99,7 +99,7 @@ def test_all_branches_are_told(kind: str, tmp_path: Path) -> None:
     assert "Which article is about tokenisers?" in written
     assert "What is observation masking?" in written
     run_command(session, f"/export {kind} {tmp_path / 'again'}", paper.console)
-    assert "It holds all 2 branches." in " ".join(paper.text.split())
+    assert "It contains all 2 branches." in " ".join(paper.text.split())
 
 
 def test_in_markdown_a_question_that_branches_share_stands_once(tmp_path: Path) -> None:

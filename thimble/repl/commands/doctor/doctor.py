@@ -24,7 +24,7 @@ from thimble.session.settings import Settings
 from thimble.session.settings_table import BACKENDS
 
 STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail": ("✗", "error", "error")}
-"""The sign of a state, its word, and its style."""
+"""The symbol of a state, its word, and its style."""
 WAIT = f"checking; waiting up to {WAIT_SECONDS:g} seconds for each server"
 
 

@@ -43,7 +43,7 @@ def export(session: Session, rest: str, console: Console) -> None:
     writer = import_module(f"thimble.repl.commands.export.{FORMATS[kind]}")  # late: a format imports much
     size = write(path, writer.export(session))
     branches = len(session.journal.tree.branches)
-    holds = f" It holds all {branches} branches." if branches > 1 else ""
+    holds = f" It contains all {branches} branches." if branches > 1 else ""
     say(console, f"Written: {one_line(str(path))}, {size:,} bytes.{holds}")
 
 

@@ -148,7 +148,7 @@ class Texts:
 
 
 class Telling:
-    """Sends a branch in parts; each part holds only new data. Keeps its messages alive, as `Texts` requires."""
+    """Sends a branch in parts; each part has only new data. Keeps its messages alive, as `Texts` requires."""
 
     def __init__(self, told: Story, texts: Texts) -> None:
         self.told, self._texts = told, texts

@@ -32,7 +32,7 @@ class Probe:
 
     `tokens`: the size of the prompt, that of the session's next call for this question, without tools. `planted`: the
     fact to find, or None; `stands`: it is in the prompt; `where`: a sentence that says where, or why not. `missing`:
-    its words and figures that the answer does not state; empty is a hit, None is no verdict, because the question
+    its words and figures that the answer does not state; empty is a hit, None means no verdict, because the question
     states the whole fact.
     """
 

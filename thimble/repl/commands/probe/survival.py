@@ -62,7 +62,7 @@ MARK_CELLS = {
     "over": ("!", "over", "in a prompt over the budget"),
     "refused": ("×", "over", "too large to send"),
 }
-"""The sign of a mark, its style, and its meaning."""
+"""The symbol of a mark, its style, and its meaning."""
 
 
 def show_survival(session: Session, planted: Sequence[Planted], console: Console) -> None:

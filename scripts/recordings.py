@@ -1,11 +1,11 @@
-"""Make the cassettes that ship with thimble: a dialogue under a strategy, with the built-in reader.
+"""Make the recordings that ship with thimble: a dialogue under a strategy, with the built-in reader.
 
-    python -m scripts.cassettes [STRATEGY...]
+    python -m scripts.recordings [STRATEGY...]
 
 Without a name it remakes those that ship; a new strategy need not have one.
 
 The reader is not a language model: it answers only from the text of its view, and the same on every machine, so a test
-can compare the cassettes with the program.
+can compare the recordings with the program.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STORIES = dict.fromkeys(("tidy", "dedup"), OF_FILES)
 SOONER = {"llm-summary": "every=4,tail=2", "critic-summary": "every=4,tail=2"}
 """Parameters for strategies that otherwise do nothing in so short a dialogue."""
 LINE_SECONDS = 0.01
-"""The time between two lines of a cassette: a hundred pieces of a reply per second."""
+"""The time between two lines of a recording: a hundred pieces of a reply per second."""
 
 
 class Steady(Journal):
@@ -105,12 +105,12 @@ def make(strategy: str, path: Path) -> list[Event]:
 
 
 def lines_of(strategy: str) -> Sequence[str]:
-    """The lines of a cassette."""
+    """The lines of a recording."""
     return STORIES.get(strategy, LINES)
 
 
 def spec_of(strategy: str) -> str:
-    """The SPEC of a cassette."""
+    """The SPEC of a recording."""
     return f"{strategy}:{SOONER[strategy]}" if strategy in SOONER else strategy
 
 
@@ -125,7 +125,7 @@ def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
 
 
 def main(names: Sequence[str], write: Callable[[str], object] = sys.stdout.write) -> None:
-    """Make the cassettes of these strategies, or of all that ship one."""
+    """Make the recordings of these strategies, or of all that ship one."""
     for strategy in names or [name.removeprefix(f"{READER}/") for name in shipped()]:
         path = SHIPPED / READER / f"{strategy}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
