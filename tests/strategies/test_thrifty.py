@@ -117,7 +117,7 @@ def test_at_a_price_of_one_it_is_the_paper_s_masking(history: list[Message], win
     paper = views(f"observation-masking:window={window},when=always", history, roomy())
     for view, masked in zip(ours, paper, strict=True):
         shorter = [min(pair, key=roomy().count) for pair in zip(view.history, masked.messages, strict=True)]
-        assert [*view.messages] == shorter
+        assert common_prefix(view.messages, shorter) == len(shorter)
 
 
 @given(sound_histories(most_turns=40), st.integers(1, 12), st.sampled_from(["on", "off"]))
