@@ -32,7 +32,7 @@ PIECE_LENGTH, SEARCHED = 4_096, 512
 _WORD_ENDS = r"(?<=\S)(?= )|(?<=[^\W_])(?=[\n.,;:!?，。、！？；：])|(?<=[A-Za-z])(?=[0-9])"
 _PIECE = re.compile(rf"(?s).{{{PIECE_LENGTH - SEARCHED},{PIECE_LENGTH}}}(?:{_WORD_ENDS})|.{{1,{PIECE_LENGTH}}}")
 
-_Key = tuple[str, str, str, tuple[ToolCall, ...]]
+_Key = tuple[str, str, str, tuple[ToolCall, ...], str]
 
 
 class MessageCounter(Counter):
@@ -77,7 +77,8 @@ class MessageCounter(Counter):
     def _by_content(self, message: Message) -> int:
         """Tokens of a message, cached by a key that its copies share; making the key is slower than `id`."""
         message = as_written(message)
-        key = (message.role, message.content, message.thinking, message.calls)
+        # a template may write the name of a result's tool
+        key = (message.role, message.content, message.thinking, message.calls, message.name)
         tokens = self._counted.get(key)
         if tokens is None:
             tokens = self.measured(message)
