@@ -15,7 +15,6 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from math import log2
-from operator import attrgetter
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
@@ -49,7 +48,7 @@ def fit(
     if over <= 0:
         return [*view]
     last, why = last_turn(view), f"the view was over {budget.limit:,} tokens: its thinking is left out"
-    if any(map(attrgetter("thinking"), view[:last])):
+    if any(message.thinking for message in view[:last]):
         rest = [*(without_thinking(message, why) for message in view[:last]), *view[last:]]
         return fit(rest, budget, stays, gone, early)
     large = max(SMALLEST, budget.limit // 8)
@@ -63,7 +62,7 @@ def fit(
         pieces = [halved.get(at) or _Piece(view[at], view[at], counts[at]) for at in stay]
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
-        if over > 0 and any(map(attrgetter("thinking"), view)):
+        if over > 0 and any(message.thinking for message in view):
             return fit([without_thinking(message, why) for message in view], budget, stays, gone, early)
         for piece in [*pieces]:
             if over > 0 and piece.whole in early:
