@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from gc import get_objects
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.family import family
-from tests.support.histories import LIMITS, budget, calls_of, react, sound_histories
+from tests.support.histories import LIMITS, budget, calls_of, react, sound_histories, words
 from tests.support.specs import (
     ASKING,
     COSTLY,
@@ -23,13 +27,17 @@ from tests.support.specs import (
     short,
     specs,
 )
+from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message
 from thimble.strategies.laws.laws import TRIED, Make, Subject, bare_views, case, views
 from thimble.strategies.laws.subjects import exempt
+from thimble.strategies.masks import mask
 from thimble.strategies.table import STRATEGIES
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 asks_a_model = pytest.mark.parametrize("name", ASKING)
+OURS = r"thimble\.(?:agent|strategies)\.(?!laws)"
 ANSWERS = st.sampled_from(sorted(SUMMARISERS))
 
 
@@ -74,6 +82,44 @@ def test_law_3_a_summary_that_is_empty_or_not_smaller_is_refused(name: str, answ
             assert not inserted or sum(map(allowed.count, inserted)) < sum(map(allowed.count, replaced))
         else:
             assert stands_for == []
+
+
+# --- 4 ----------------------------------------------------------------------------------------------------------------
+
+TEXTS = [
+    "",
+    "[masked: 900 characters of read_article; call it again if you need it]",
+    json.dumps([{"name": "a", "of": number} for number in range(40)], indent=2),
+    "".join(f"\x1b[31m{number // 9} warnings\x1b[0m\n" for number in range(99)),
+    words(600),
+    words(9_000),
+]
+"""Results of the kinds that strategies treat in their own ways."""
+CACHES = [one for one in get_objects() if isinstance(one, type(mask)) and re.match(OURS, one.__module__ or "")]
+
+
+def fresh_views(make: Make, history: list[Message], allowed: Budget) -> list[tuple[list[Message], Sequence[Message]]]:
+    """The bare views of a process that has made none yet."""
+    for one in CACHES:
+        one.cache_clear()
+    return [*bare_views(make(), history, allowed)]
+
+
+@every_strategy
+@given(st.data())
+def test_law_4_what_the_process_did_before_changes_no_view(name: str, data: st.DataObject) -> None:
+    make = subject(name)(data)
+    other = data.draw(st.sampled_from([make, subject(data.draw(st.sampled_from(EVERY)))(data)]), label="other")
+    texts = data.draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12), label="texts")
+    history = [
+        replace(one, content=texts[at // 2 - 2]) if one.role == "tool" else one
+        for at, one in enumerate(react(len(texts)), 1)
+    ]
+    allowed, another = (budget(data.draw(LIMITS, label="limit"), overhead=20) for _ in range(2))
+    fresh = fresh_views(make, history, allowed)
+    seen = data.draw(st.sampled_from([history, *(view for _, view in fresh[-1:])]), label="seen before")
+    fresh_views(other, [replace(one, why="seen") if one.role == "tool" else one for one in seen], another)
+    assert [*bare_views(make(), history, allowed)] == fresh
 
 
 # --- 6 ----------------------------------------------------------------------------------------------------------------

@@ -50,6 +50,10 @@ def condensed(history: Sequence[Message], placeholders: Sequence[Sequence[bool]]
     return [replace(one, content=p(one)) if one.role == "tool" and next(hidden) else one for one in history]
 
 
+def unexplained(view: Sequence[Message]) -> list[Message]:
+    return [replace(one, why="") for one in view]
+
+
 def p(o: Message) -> str:
     """The placeholder of an observation, which says how much is hidden."""
     return f"[masked: {len(o.content):,} characters of read_article; call it again if you need it]"
@@ -61,14 +65,14 @@ TRAJECTORIES = st.lists(st.lists(SIZES, min_size=1, max_size=3), max_size=30)
 @given(TRAJECTORIES, st.integers(0, 32), LIMITS)
 def test_eq_3_and_4_to_the_letter(observations: list[list[int]], window: int, limit: int) -> None:
     view = build(f"observation-masking:window={window},when=always").prepare(told(observations), budget(limit))
-    assert view == condensed(told(observations), eq_3_and_4(observations, window))
+    assert unexplained(view) == condensed(told(observations), eq_3_and_4(observations, window))
 
 
 @given(TRAJECTORIES, st.integers(0, 32), st.integers(1, 12))
 def test_in_steps_to_the_letter(observations: list[list[int]], window: int, every: int) -> None:
     spec = f"observation-masking:window={window},when=always,every={every}"
     view = build(spec).prepare(told(observations), budget())
-    assert view == condensed(told(observations), polled(observations, window, every))
+    assert unexplained(view) == condensed(told(observations), polled(observations, window, every))
 
 
 @given(st.integers(1, 6), st.integers(1, 7), st.integers(1, 30))
@@ -87,7 +91,7 @@ def test_eq_4_masks_each_old_observation_however_short(history: list[Message], w
     old_turns = [turn for turn in found[: max(0, len(found) - window)] if len(turn) > len(history[turn.start].calls)]
     old = {history[index].id for turn in old_turns for index in turn[1:]}
     for message, shown in zip(history, view, strict=True):
-        assert shown == (mask(message) if message.id in old else message)
+        assert shown.same(mask(message) if message.id in old else message)
 
 
 def test_a_mask_names_the_tool_the_length_and_the_rule() -> None:
@@ -180,5 +184,5 @@ def test_why_says_how_full_the_view_was() -> None:
 def test_only_a_mask_stays_as_it_is() -> None:
     result = Message("m3", "tool", "a page\n" * 90, call_id="c", name="read_article")
     text = f"{mask(result).content}\nstands first in this page"
-    assert mask(mask(result, "old")) == mask(result)
+    assert mask(mask(result, "old"), "new") == mask(result, "old")
     assert mask(result.rewritten(text, "tidied")).content == mask(result.rewritten(text, "")).content != text

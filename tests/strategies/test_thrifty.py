@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from operator import eq
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scripts.foresight import cheapest, sizes
@@ -117,7 +119,7 @@ def test_at_a_price_of_one_it_is_the_paper_s_masking(history: list[Message], win
     paper = views(f"observation-masking:window={window},when=always", history, roomy())
     for view, masked in zip(ours, paper, strict=True):
         shorter = [min(pair, key=roomy().count) for pair in zip(view.history, masked.messages, strict=True)]
-        assert [*view.messages] == shorter
+        assert common_prefix(view.messages, shorter) == len(shorter)
 
 
 @given(sound_histories(most_turns=40), st.integers(1, 12), st.sampled_from(["on", "off"]))
@@ -195,19 +197,58 @@ def test_between_two_edits_the_view_only_grows_at_its_end(history: list[Message]
         before, edits = view, made
 
 
-@given(
-    st.lists(st.one_of(st.integers(0, 900), st.integers(0, 3_000)), min_size=1, max_size=40),
-    st.integers(0, 12),
-    PRICES,
-    st.sampled_from([1_000, 2_000, 4_000, UNLIMITED]),
-    st.sampled_from(["on", "off"]),
-)
-def test_no_run_costs_more_than_sending_everything_and_a_twentieth(
-    observations: list[int], window: int, c: float, limit: int, summaries: str
-) -> None:
-    history, allowed = told([min(tokens, limit // 2) for tokens in observations]), roomy(c, limit)
-    ours = spent(f"thrifty:window={window},summaries={summaries}", history, allowed)
-    assert ours <= (1 + CREDIT) * spent("none", history, allowed) + 1e-6
+ANSWERING = sorted({*SUMMARISERS} - {"fails"})
+
+
+def raw_price(prompt: Sequence[Message], last: Sequence[Message], c: float) -> float:
+    """The price of a prompt after the last one, counted from the texts alone."""
+    texts = [f"{one.content}{''.join(call.name + call.arguments for call in one.calls)}" for one in prompt]
+    sizes = [4 + len(text) // 4 for text in texts]
+    said, was = ([(one.role, one.content, one.calls) for one in messages] for messages in (prompt, last))
+    kept = len([*takewhile(bool, map(eq, said, was))])
+    cached = 20 + sum(sizes[:kept]) if kept else 0
+    return 20 + sum(sizes) - cached + c * cached
+
+
+@st.composite
+def runs(draw: st.DrawFn, largest: int) -> list[Message]:
+    """Results of any size up to the largest, several at once too; answers and new questions."""
+    story = Story().ask("what?")
+    for kind, tokens in draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3_000)), min_size=1, max_size=40)):
+        if kind == 0:
+            story.answer("x" * tokens).ask("and?" * (tokens % 100))
+        elif kind == 1:
+            story.turn(*[min(tokens, largest // 3)] * 3, says=0)
+        else:
+            story.turn(min(tokens if kind < 6 else tokens % 900, largest), says=30 * kind)
+    return story.messages
+
+
+@pytest.mark.parametrize("c", [1, 0.5, 0.25, 0.1, 0.05, 0.02])
+@given(st.data())
+def test_no_run_costs_more_than_sending_everything_and_a_twentieth(c: float, data: st.DataObject) -> None:
+    """With the calls for summaries, and but for what must stay behind forgotten turns: the server reads it again.
+
+    A result that `fit` must cut is no part of it: no strategy knows of it.
+    """
+    limit = data.draw(st.sampled_from([1_000, 2_000, 4_000, 8_000, UNLIMITED]), label="limit")
+    history = data.draw(runs(min(limit // 2, 3_000)), label="history")
+    model = Summariser(SUMMARISERS[data.draw(st.sampled_from(ANSWERING), label="summariser")])
+    window, summaries = data.draw(st.integers(0, 12), label="window"), data.draw(st.sampled_from(["on", "off"]))
+    ours, everything, sent, known = 0.0, 0.0, list[Message](), list[Message]()
+    stays = max([0, *(budget().count(message) for message in history[2:] if message.role == "user")])
+    made = views(f"thrifty:window={window},summaries={summaries}", history, roomy(c, limit), model)
+    for messages, view in zip(calls_of(history), made, strict=True):
+        assume([*view.messages] == [*view.lawful])
+        for prompt, most in zip(model.prompts, model.limits, strict=True):
+            ours += raw_price(prompt, sent, c) + 4 * min(most or 0, len(model.answer(prompt)) // 4)
+        model.prompts.clear()
+        model.limits.clear()
+        ours += raw_price(view.messages, sent, c)
+        ours -= (1 - c) * stays * view.edited
+        everything += raw_price(messages, known, c)
+        sent, known = [*view.messages], messages
+    assert ours <= 1.05 * everything + 1e-6
 
 
 @pytest.mark.parametrize("c", [0.1, 1.0])

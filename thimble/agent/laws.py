@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from thimble.agent.messages import YOU, Message, blocks, pending_turn
+from thimble.agent.messages import YOU, Message, blocks, common_prefix, pending_turn
 from thimble.agent.repair import Repaired, repair
 from thimble.agent.turns import pinned
 
@@ -51,7 +51,7 @@ def keep_laws(
         notes.append("put the system message first")
         messages.sort(key=lambda message: message.id != history[0].id)
     waiting = pending_turn(history)
-    if waiting and messages[-len(waiting) :] != waiting:
+    if common_prefix(messages[-len(waiting) :], waiting) < len(waiting):
         notes.append("put the pending call at the end")
         ids = {message.id for message in waiting}
         messages = [*(message for message in messages if message.id not in ids), *waiting]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import compress, count
 from operator import is_not
 from typing import Any, Literal, get_args
@@ -46,8 +46,8 @@ class Message:
     `call_id` and `name`: the call that a tool's result answers; or `name` is the agent that wrote a recorded summary.
     `why`: the reason for a copy or an insertion. `covers`: the ids of the messages that a summary replaces; a brief has
     its own id. `ref`: where to get the whole text of a copy: the id of a message to recall, `LOSSLESS`, or `YOU`. These
-    three are set only in views and never sent to a server, so messages that differ only in them are equal. `attached`:
-    the tokens of its images; a rewritten copy has none. A value of a wrong type raises TypeError at once.
+    three are set only in views and never sent to a server: `same` leaves them out. `attached`: the tokens of its
+    images; a rewritten copy has none. A value of a wrong type raises TypeError at once.
     """
 
     id: str
@@ -57,9 +57,9 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     name: str = ""
-    why: str = field(default="", compare=False)
-    covers: tuple[str, ...] = field(default=(), compare=False)
-    ref: str = field(default="", compare=False)
+    why: str = ""
+    covers: tuple[str, ...] = ()
+    ref: str = ""
     attached: int = 0
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from thimble.agent.messages import Message, pending_turn
 
 def question(messages: Sequence[Message]) -> Message | None:
     """The current question: the user's newest message. One with a `why` was inserted or repaired."""
-    return next((message for message in reversed(messages) if _is_asked(message)), None)
+    return next(filter(_is_asked, reversed(messages)), None)
 
 
 def task(messages: Sequence[Message]) -> list[Message]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from weakref import ref
 
 from thimble.agent import foreign
 from thimble.agent.budget import Budget
@@ -75,7 +76,7 @@ class Dedup(Stateful):
         waiting = pending_turn(messages)
         done = messages[: len(messages) - len(waiting)]
         # Whether a copy saves tokens depends on how they are counted: start over when that changes.
-        counted = id(budget.counter), getattr(budget.counter, "learnt", None), budget.limit - budget.overhead
+        counted = ref(budget.counter), getattr(budget.counter, "learnt", None), budget.limit - budget.overhead
         if counted != self._counted or [*done[: len(self._read)]] != self._read:
             self._begin()
         self._counted = counted

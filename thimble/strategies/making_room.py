@@ -16,9 +16,8 @@ Step = tuple[float, str, Iterable[Offer]]
 
 def list_offers(view: Sequence[Message], copy: Callable[[Message], Message], budget: Budget) -> list[Offer]:
     """The observations that have a smaller copy, oldest first."""
-    copies = ((message, copy(message)) for message in view if message.role == "tool")
-    found = ((one, budget.count(one) - budget.count(other)) for one, other in copies if other is not one)
-    return [(message, saved) for message, saved in found if saved > 0]
+    copies = [(one, other) for one in view if one.role == "tool" and (other := copy(one)) is not one]
+    return [(one, saved) for one, other in copies if (saved := budget.count(one) - budget.count(other)) > 0]
 
 
 def window_reason(window: int) -> str:

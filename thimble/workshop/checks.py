@@ -263,7 +263,8 @@ def keeps_prefix(call: TrialCall) -> Found:
 def frees(call: TrialCall, to: float) -> Found:
     """An edit brings the view down to this share of the budget, or leaves no older result unmasked."""
     share = call.budget.size(call.view) / call.budget.limit
-    if [*call.untouched] == [*call.view] or share <= to:
+    same = common_prefix(call.untouched, call.view)
+    if same == len(call.untouched) == len(call.view) or share <= to:
         return None
     for message, fate in zip(call.history[: last_turn(call.history)], fates(call.history, call.view), strict=False):
         if message.role == "tool" and fate == "kept" and call.budget.count(message) > MASK_TOKENS:

@@ -114,6 +114,15 @@ def test_a_message_and_its_copies_are_counted_once() -> None:
     assert counter.counted == 10
 
 
+def test_a_result_is_not_counted_as_that_of_another_tool() -> None:
+    class Naming(Diligent):
+        def measured(self, message: Message) -> int:
+            return len(message.name)
+
+    counter, result = Naming(), Message("m", "tool", "text", name="ls")
+    assert [counter.count(replace(result, name=name)) for name in ("ls", "grep", "ls")] == [2, 4, 2]
+
+
 @pytest.mark.nightly
 def test_memory_is_bounded() -> None:
     counter = Diligent()

@@ -9,7 +9,7 @@ from typing import Any
 
 from thimble.agent import foreign
 from thimble.agent.budget import Counter
-from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.messages import Message, Schema
 from thimble.models.text_observations import as_written
 
 REMEMBERED = 131_072
@@ -32,8 +32,6 @@ PIECE_LENGTH, SEARCHED = 4_096, 512
 _WORD_ENDS = r"(?<=\S)(?= )|(?<=[^\W_])(?=[\n.,;:!?，。、！？；：])|(?<=[A-Za-z])(?=[0-9])"
 _PIECE = re.compile(rf"(?s).{{{PIECE_LENGTH - SEARCHED},{PIECE_LENGTH}}}(?:{_WORD_ENDS})|.{{1,{PIECE_LENGTH}}}")
 
-_Key = tuple[str, str, str, tuple[ToolCall, ...]]
-
 
 class MessageCounter(Counter):
     """Counts each message once and separately, so that counts add up. Subclasses implement `measured`."""
@@ -43,7 +41,7 @@ class MessageCounter(Counter):
     def __init__(self) -> None:
         self._ratio = 1.0
         self._calibrated = False
-        self._counted: dict[_Key, int] = {}
+        self._counted: dict[tuple[object, ...], int] = {}
         self._known: tuple[dict[int, int], list[Message]] = {}, []  # by `id` of messages, which are kept alive for that
         self._overheads: dict[str, int] = {}
 
@@ -77,7 +75,8 @@ class MessageCounter(Counter):
     def _by_content(self, message: Message) -> int:
         """Tokens of a message, cached by a key that its copies share; making the key is slower than `id`."""
         message = as_written(message)
-        key = (message.role, message.content, message.thinking, message.calls)
+        # templates may write names
+        key = (message.role, message.content, message.thinking, message.calls, message.name)
         tokens = self._counted.get(key)
         if tokens is None:
             tokens = self.measured(message)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from thimble.agent.budget import Budget, Counter
-from thimble.agent.messages import Message, Role, ToolCall
+from thimble.agent.messages import Message, Role, ToolCall, common_prefix
 from thimble.agent.turns import task
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -168,11 +168,12 @@ def is_faithful(view: Sequence[Message], history: Sequence[Message], fitted: boo
     wrong = []
     shown = {message.id: message for message in view}
     asked = [message for message in history if message.role == "user" and not message.why]
-    if history and history[0].role == "system" and (not view or view[0] != history[0]):
+    if history and history[0].role == "system" and not common_prefix(view[:1], history[:1]):
         wrong.append("the system message is not first, byte for byte")
-    if asked and shown.get(asked[-1].id) != asked[-1]:
+    lost = {one.id for one in asked if one.id not in shown or not one.same(shown[one.id])}
+    if asked and asked[-1].id in lost:
         wrong.append("the current question is not there verbatim")
-    if any(shown.get(one.id) != one for one in task(history)[-fitted:]):
+    if any(one.id in lost for one in task(history)[-fitted:]):
         wrong.append("the first task is not there")
     place = {message.id: index for index, message in enumerate(history)}
     places = [place[message.id] for message in view if message.id in place]
