@@ -56,7 +56,7 @@ def test_the_summariser_reads_the_observations_unmasked() -> None:
 SAME = st.builds(react, st.integers(1, 30), st.integers(50, 1_500))
 
 
-@given(SAME | sound_histories(most_turns=40), LIMITS, st.integers(0, 12), st.sampled_from(["always", "over"]))
+@given(SAME | sound_histories(most_turns=40), LIMITS, st.integers(1, 12), st.sampled_from(["always", "over"]))
 def test_before_its_time_it_folds_only_where_no_mask_is_left_that_would_be_enough(
     history: list[Message], limit: int, window: int, when: str
 ) -> None:
