@@ -27,14 +27,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from rich.console import Console
 from rich.theme import Theme
 
-from tests.support.histories import react
+from tests.support.histories import react_history
 from tests.support.scripted import Reply, Scripted
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Text
 from thimble.repl.commands.table import COMMANDS, run_command
 from thimble.repl.screen.theme import STYLES
 from thimble.session.journal.journal import Journal
-from thimble.session.journal.tree import TRUNK, Tree
+from thimble.session.journal.tree import FIRST_BRANCH, Tree
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -107,7 +107,7 @@ def long_session(steps: int) -> Session:
     """A session of `steps` model calls, all except the last of each exchange with a tool call, and one more branch."""
     session = Session(Settings(backend="reader"))
     agent = session.agent
-    told = react(steps + CALLS_AN_EXCHANGE)
+    told = react_history(steps + CALLS_AN_EXCHANGE)
     reader, actor = agent.backend, Scripted(_replies(told), agent.backend.counter)
     actor.name, actor.model, agent.backend = reader.name, reader.model, actor  # from here the journal names this model
     tools, agent.tools = agent.tools, {**agent.tools, "read_article": _Told(agent.tools["read_article"].schema, told)}
@@ -115,7 +115,7 @@ def long_session(steps: int) -> Session:
         _ask(session, f"And what does page {number} say?")
     run_command(session, "/fork none", _console())
     _ask(session, "And what does it save?")
-    session.switch(TRUNK)
+    session.switch(FIRST_BRANCH)
     agent.backend, agent.tools = reader, tools
     return session
 

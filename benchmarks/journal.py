@@ -54,7 +54,7 @@ def session_at(path: Path | None, strategy: str) -> Session:
     """The session of this file, resumed if it exists; its model streams long answers, or calls tools."""
     journal = Journal.reopen(path) if path and path.exists() else Journal(path)
     session = Session(Settings(backend="reader", strategy=strategy, budget=8000), journal, journal.state())
-    session.backends.first = lambda: Scripted([_say] * 100_000, TinyCounter())  # type: ignore[method-assign]
+    session.backends.first_backend = lambda: Scripted([_say] * 100_000, TinyCounter())  # type: ignore[method-assign]
     _ = session.agent
     return session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tests.support.histories import Story, TinyCounter, is_sound, pending, react, words
+from tests.support.histories import Story, TinyCounter, is_sound, pending_calls, react_history, words
 from thimble.agent.messages import Message, ToolCall, common_prefix
 from thimble.agent.turns import question, task
 
@@ -43,7 +43,7 @@ def judge(view: Sequence[Message], history: Sequence[Message], before: Sequence[
 def invalid(view: Sequence[Message]) -> list[str]:
     """Faults that a chat server would reject: a result without its call, a call without its result, no messages."""
     numbered = [replace(message, id=f"v{place}") for place, message in enumerate(view)]
-    unanswered = [f"call {id_!r} at the end has no result" for id_ in pending(view)]
+    unanswered = [f"call {id_!r} at the end has no result" for id_ in pending_calls(view)]
     return [*is_sound(numbered), *unanswered, *([] if view else ["no message"])]
 
 
@@ -96,8 +96,8 @@ def _shows(copy: Message | None, original: str, piece: int = 16) -> bool:
 def lists() -> dict[str, list[Message]]:
     """The conversations of the comparison, by name."""
     return {
-        "react40": react(40),
-        "parallel": react(40, at_once=3),
+        "react40": react_history(40),
+        "parallel": react_history(40, at_once=3),
         "15k result": _large(),
         "mixed": _mixed(),
         "broken": _broken(),
@@ -136,5 +136,5 @@ def _with_ids_from_one(messages: Sequence[Message]) -> list[Message]:
 
 def _broken() -> list[Message]:
     """Twenty steps, of which the third lacks its result and the seventh its call, as after a crash."""
-    whole = react(20)
+    whole = react_history(20)
     return [message for place, message in enumerate(whole) if place not in (2 + 2 * 2 + 1, 2 + 2 * 6)]

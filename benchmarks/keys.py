@@ -16,18 +16,18 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from tests.support.histories import react
-from thimble.commands.forecast import forecast
+from tests.support.histories import react_history
+from thimble.commands.forecast import forecast_prompt
 from thimble.repl.prompt.meter import Meter
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.strategies.table import without_a_model
+from thimble.strategies.table import list_without_model
 
 MESSAGES = 4_000
 LIMIT_MS = 50
 KEYS = 20
 QUESTION = "What does observation masking leave in place? "
-SPECS = without_a_model()
+SPECS = list_without_model()
 
 
 def main(messages: int = MESSAGES) -> int:
@@ -44,7 +44,7 @@ def main(messages: int = MESSAGES) -> int:
 def long_session(spec: str, messages: int) -> Session:
     """A session of this many messages with the built-in reader, under this strategy."""
     session = Session(Settings(backend="reader", strategy=spec, budget=1_000_000 if spec == "none" else 8_000))
-    session.agent.state.history = [*session.agent.history, *react(messages // 2)]
+    session.agent.state.history = [*session.agent.history, *react_history(messages // 2)]
     list(session.ask("Which article is about tokenisers?"))
     return session
 
@@ -53,7 +53,7 @@ def looks(session: Session) -> float:
     taken = []
     for words in range(10):
         started = time.perf_counter()
-        forecast(session, QUESTION * words)
+        forecast_prompt(session, QUESTION * words)
         taken.append(1000 * (time.perf_counter() - started))
     return median(taken)
 

@@ -52,7 +52,7 @@ def resumed(path: Path, strategy: str) -> Session:
     """The session of this file; its model reads two articles in parallel, makes a note, searches, and answers."""
     journal = Journal.reopen(path) if path.exists() else Journal(path)
     session = Session(Settings(backend="reader", strategy=strategy, budget=4000), journal, journal.state())
-    session.backends.first = lambda: Scripted([say] * 10_000, pace=PACE)  # type: ignore[method-assign]
+    session.backends.first_backend = lambda: Scripted([say] * 10_000, pace=PACE)  # type: ignore[method-assign]
     return session
 
 

@@ -26,7 +26,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, ToolCall
 from thimble.corpus.library import ARTICLES, load_library
 from thimble.models.counting.message_counter import ChatCounter
-from thimble.strategies.compression.excerpt import excerpt, rank_units
+from thimble.strategies.compression.excerpt import make_excerpt, rank_units
 from thimble.strategies.dedup import Dedup
 from thimble.strategies.tidy import smallest_form
 
@@ -122,7 +122,7 @@ def dedup(text: str) -> Callable[[], object]:
 
 
 def excerpted(text: str) -> Callable[[], object]:
-    return lambda: excerpt(text, len(text) // 2)
+    return lambda: make_excerpt(text, len(text) // 2)
 
 
 Times = dict[str, float]

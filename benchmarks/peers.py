@@ -48,7 +48,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from benchmarks.judging import BUDGET, Verdict, judge, lists
 from benchmarks.rivals.session import Entry
-from tests.support.histories import TinyCounter, calls_of, react
+from tests.support.histories import TinyCounter, calls_of, react_history
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.commands.trajectories import read_trajectories
@@ -227,7 +227,7 @@ async def _timed(entry: Entry, messages: Sequence[Message], length: int, clock: 
 
 def _unseen(steps: int, number: int) -> list[Message]:
     """A new conversation, so that no cache can know it."""
-    return [replace(message, content=f"{number} {message.content}") for message in react(steps)]
+    return [replace(message, content=f"{number} {message.content}") for message in react_history(steps)]
 
 
 @contextmanager

@@ -49,9 +49,9 @@ from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
-from thimble.commands.replay import replay
+from thimble.commands.replay import replay_strategy
 from thimble.models.counting.vocabulary import counter_for
-from thimble.strategies.compression.excerpt import excerpt
+from thimble.strategies.compression.excerpt import make_excerpt
 from thimble.strategies.spec import make_strategy
 from thimble.tools.recall import recall_tools
 
@@ -128,7 +128,7 @@ def judged(output: Output, copy: Message | None, recalled: str = "") -> Tally:
 def under(spec: str, outputs: Sequence[Output], share: float) -> list[Tally]:
     """The facts of each output in the last view of a conversation with all of them."""
     history, strategy = conversation(outputs), started(spec)
-    *_, last = replay(history, strategy, budget(history, outputs, share))
+    *_, last = replay_strategy(history, strategy, budget(history, outputs, share))
     copies = {message.id: message for message in last.view.messages} if last.view else {}
     tallies = []
     for at, output in enumerate(outputs):
@@ -140,7 +140,7 @@ def under(spec: str, outputs: Sequence[Output], share: float) -> list[Tally]:
 
 def excerpted(text: str, size: int) -> str:
     """The most informative part of a text, in about `size` characters."""
-    return excerpt(text, size, '; recall(id="r") shows all')
+    return make_excerpt(text, size, '; recall(id="r") shows all')
 
 
 def at_most(share: float, output: Output, cut: Cut = excerpted) -> Tally:

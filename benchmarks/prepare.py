@@ -8,7 +8,7 @@ the loop between two model calls: it records the reply and the result, makes the
 sees all messages at once. A view is made from the whole history, so beyond 4,002 messages the limit grows with it. A
 strategy that reads the observations for its view (`READING`) has no limit.
 
-Prefill counts the tokens after the first difference from the last prompt, as `agent.view.measure` does.
+Prefill counts the tokens after the first difference from the last prompt, as `agent.view.measure_view` does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from tests.support.histories import TinyCounter, calls_of, react
+from tests.support.histories import TinyCounter, calls_of, react_history
 from tests.support.scripted import Scripted
 from thimble.agent import loop
 from thimble.agent.agent import Agent
@@ -37,7 +37,7 @@ from thimble.agent.view import View, prepare
 from thimble.lab.replay.fake_model import newest_name
 from thimble.models.counting.message_counter import ChatCounter
 from thimble.strategies.spec import make_strategy
-from thimble.strategies.table import STRATEGIES, without_a_model
+from thimble.strategies.table import STRATEGIES, list_without_model
 
 LIMIT_TOKENS = 8_000
 LIMIT_MS, OF_MESSAGES = 20.0, 4_002
@@ -50,7 +50,7 @@ READING = ("compress", "tidy", "dedup")
 PREFILL_LIMIT = 1.35
 """The limit for the prefill of masking on react40, relative to `none`."""
 
-SPECS = without_a_model()
+SPECS = list_without_model()
 TIMED = [*SPECS, "thrifty"]
 PAPERS = [
     "sliding-window:window=10",
@@ -104,7 +104,7 @@ def _times() -> list[str]:
 
 
 def _next_calls(spec: str, length: int) -> Timing:
-    history = react((length - 2) // 2 + CALLS)
+    history = react_history((length - 2) // 2 + CALLS)
     agent = _agent(spec, history[:length])
     first, taken = _milliseconds(agent), []
     for start in range(length, length + 2 * CALLS, 2):
@@ -181,7 +181,7 @@ def _summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Delta:
 def _views(spec: str, model: Scripted | None = None, steps: int = 40) -> list[View]:
     strategy, budget = _strategy(spec, model), _budget(TinyCounter())
     views: list[View] = []
-    for messages in calls_of(react(steps)):
+    for messages in calls_of(react_history(steps)):
         views.append(prepare(messages, strategy, budget, views[-1] if views else None))
     return views
 

@@ -34,8 +34,8 @@ from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Answered, ToolReturned
 from thimble.corpus.observations import SOURCE
 from thimble.corpus.questions import DECLINED_KINDS, NATURAL, load_questions
-from thimble.lab.statistics import wilson
-from thimble.session.grounding import citations
+from thimble.lab.statistics import wilson_interval
+from thimble.session.grounding import find_citations
 from thimble.session.session import Session
 from thimble.session.settings import resolve_settings
 
@@ -72,7 +72,7 @@ class Asked:
     @property
     def right_article(self) -> bool:
         """Whether the answer names a source that proves it."""
-        return not self.declined and any(place(each.name) in self.sources for each in citations(self.answer))
+        return not self.declined and any(place(each.name) in self.sources for each in find_citations(self.answer))
 
 
 def place(source: str) -> str:
@@ -107,9 +107,9 @@ def ask(session: Session, asked: Asked, examples: bool) -> None:
 
 def follow_rule(session: Session, asked: Asked) -> None:
     """Answer by the rule: take the best hit, without a model."""
-    from thimble.tools import everyday
+    from thimble.tools import small_model_tools
 
-    tools = everyday(session.library, session.settings.files, session.embedder(), list)
+    tools = small_model_tools(session.library, session.settings.files, session.embedder(), list)
     result = tools["search"].run({"query": asked.question})
     found = SOURCE.findall(result)
     asked.calls = ["search"]
@@ -153,7 +153,7 @@ def row(name: str, asked: list[Asked]) -> str:
     def share(hits: list[bool]) -> str:
         if not hits:
             return ""
-        low, high = wilson(sum(hits), len(hits))
+        low, high = wilson_interval(sum(hits), len(hits))
         return f"{sum(hits) / len(hits):.0%} ({low:.0%} to {high:.0%})".replace("%", " %").replace(" % to", " to")
 
     answerable = [one for one in asked if one.sources]

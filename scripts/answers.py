@@ -30,7 +30,7 @@ from thimble.session.parser import Parser
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.step_worker import StepWorker
-from thimble.session.totals import totals
+from thimble.session.totals import add_up
 from thimble.strategies.table import STRATEGIES
 
 ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wording")
@@ -120,7 +120,7 @@ def ask(question: Question, under: Asked) -> list[Mark]:
         answer, passages = answered.text, answered.ending == "passages"
         if exchange.scored:
             ledger = session.agent.ledger
-            scored, used = score_answer(exchange, answer, question.kind), totals(ledger.of_exchange(ledger.exchanges))
+            scored, used = score_answer(exchange, answer, question.kind), add_up(ledger.of_exchange(ledger.exchanges))
             marks.append(
                 Mark(
                     question.id,

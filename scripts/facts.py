@@ -22,14 +22,14 @@ from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget, Counter
 from thimble.agent.errors import ToolError, UsageError
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.prompts import SYSTEM
+from thimble.agent.prompts import SYSTEM_PROMPT
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.corpus.library import ARTICLES, Library, load_library
 from thimble.corpus.questions import Fact, load_questions
 from thimble.lab.exit_code import exit_code
 from thimble.models.counting.vocabulary import counter_for
-from thimble.strategies.compression.excerpt import excerpt
+from thimble.strategies.compression.excerpt import make_excerpt
 from thimble.strategies.spec import make_strategy
 from thimble.tools.articles import ArticleTools
 
@@ -74,7 +74,7 @@ def stands(fact: Fact, texts: Sequence[str]) -> bool:
 
 def session(slugs: Sequence[str], question: str) -> list[Message]:
     """A history in which the articles are read one after the other, a page per turn, and then the question is asked."""
-    history = [Message("system", "system", SYSTEM), Message("task", "user", "Get to know the library.")]
+    history = [Message("system", "system", SYSTEM_PROMPT), Message("task", "user", "Get to know the library.")]
     for slug in slugs:
         for number, page in enumerate(pages(slug), 1):
             call = ToolCall(f"{slug}-{number}", "read_article", json.dumps({"slug": slug, "page": number}))
@@ -98,7 +98,7 @@ def left_in_view(spec: str, others: int, limit: int, counter: Counter) -> str:
 def left_in_excerpts(ratio: float, counter: Counter) -> str:
     """A row of the second table."""
     whole = {article.slug: pages(article.slug) for article in library().articles}
-    short = {slug: [excerpt(page, round(ratio * len(page))) for page in found] for slug, found in whole.items()}
+    short = {slug: [make_excerpt(page, round(ratio * len(page))) for page in found] for slug, found in whole.items()}
     tokens = [
         sum(counter.count(Message("", "tool", page)) for found in of.values() for page in found)
         for of in (short, whole)

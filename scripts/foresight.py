@@ -27,7 +27,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
 from thimble.commands.trajectories import read_trajectories
 from thimble.lab.exit_code import exit_code
-from thimble.strategies.masks import mask
+from thimble.strategies.masks import mask_message
 from thimble.strategies.spec import make_strategy
 
 PRICES = (0.02, 0.1, 0.25, 0.4, 0.7, 1.0)
@@ -63,7 +63,7 @@ def sizes(history: Sequence[Message], budget: Budget) -> Sizes:
         counts = [budget.count(result) for result in results]
         said.append(budget.count(history[turn.start]) + sum(map(budget.count, history[turn.stop : after])))
         whole.append(sum(counts))
-        small.append(sum(min(c, budget.count(mask(r, ""))) for r, c in zip(results, counts, strict=True)))
+        small.append(sum(min(c, budget.count(mask_message(r, ""))) for r, c in zip(results, counts, strict=True)))
     return Sizes(budget.size(history[: groups[0].start]), said, whole, small)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from thimble.agent.events import Event, Prepared, Replied, SideBegan, SideCalled, ToolCalled, ToolReturned
 from thimble.models import READER
-from thimble.repl.cli.recordings import SHIPPED, shipped
+from thimble.repl.cli.recordings import SHIPPED, list_shipped
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.theme import console_for
 from thimble.session.journal.journal import Journal
@@ -126,7 +126,7 @@ def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
 
 def main(names: Sequence[str], write: Callable[[str], object] = sys.stdout.write) -> None:
     """Make the recordings of these strategies, or of all that ship one."""
-    for strategy in names or [name.removeprefix(f"{READER}/") for name in shipped()]:
+    for strategy in names or [name.removeprefix(f"{READER}/") for name in list_shipped()]:
         path = SHIPPED / READER / f"{strategy}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)

@@ -24,10 +24,10 @@ from thimble.repl.commands.help import KEYS
 from thimble.repl.commands.strategy import paragraphs
 from thimble.repl.commands.table import COMMANDS
 from thimble.session.settings_table import SETTINGS, sessions_folder
-from thimble.strategies.parameter import Parameter, as_in_the_paper, parameters
+from thimble.strategies.parameter import Parameter, as_in_the_paper, parameters_of
 from thimble.strategies.table import FAMILIES, asks_a_model
 from thimble.strategies.table import STRATEGIES as STRATEGY_TABLE
-from thimble.tools import everyday, on_demand, toolbox
+from thimble.tools import on_demand, small_model_tools, toolbox
 from thimble.tools.notebook import Notebook
 
 MANUAL = """\
@@ -182,7 +182,7 @@ def command_line() -> Iterator[str]:
 def strategies() -> Iterator[str]:
     """The page of strategies: the shared parameters, then each strategy with its own, by family."""
     yield STRATEGIES
-    found = Counter(map(_meaning, chain.from_iterable(map(parameters, STRATEGY_TABLE.values()))))
+    found = Counter(map(_meaning, chain.from_iterable(map(parameters_of, STRATEGY_TABLE.values()))))
     shared = {one for one, times in found.items() if times >= SHARED}
     yield from table(
         ("parameter", "takes", "means"), ((f"`{name}`", *told) for name, *told in found if (name, *told) in shared)
@@ -192,7 +192,7 @@ def strategies() -> Iterator[str]:
         for name, kind in members.items():
             yield f"### {name}\n"
             yield f"{'∑ ' if asks_a_model(kind) else ''}{paragraphs(kind)[0]}\n"
-            taken = parameters(kind)
+            taken = parameters_of(kind)
             if own := [one for one in taken if _meaning(one) not in shared]:
                 yield "\n".join(f"- `{one.name}={one.shown}` ({one.legal}): {one.meaning}." for one in own) + "\n"
             if others := ", ".join(f"`{one.name}` {one.shown}" for one in taken if _meaning(one) in shared):
@@ -210,7 +210,7 @@ def tools() -> Iterator[str]:
     yield TOOLS
     rows = []
     nothing = Library(Path(), ())
-    known = toolbox(nothing, Path(), Notebook()) | everyday(nothing, Path(), None, list) | on_demand(list, str)
+    known = toolbox(nothing, Path(), Notebook()) | small_model_tools(nothing, Path(), None, list) | on_demand(list, str)
     for name, tool in known.items():
         function = tool.schema["function"]
         required = function["parameters"].get("required", ())

@@ -15,7 +15,7 @@ from scripts.paper_tables.printed import COST, HYBRID, MASKING, NUMBER, RAW, SOL
 from scripts.paper_tables.published import CODER, FIFTY
 from thimble.lab.exit_code import exit_code
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable, publish
+from thimble.lab.findings import Findings, ResultTable, publish_findings
 from thimble.session.parser import Parser
 
 PROG = "python -m scripts.slips"
@@ -143,7 +143,7 @@ def main(arguments: list[str]) -> None:
     rows = [*slips()]
     table = ResultTable("Slips", COLUMNS, rows, texts=len(COLUMNS))
     records = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    publish(Findings("Slips in print", [], [table], records), parser.parse_args(arguments), PROG, arguments)
+    publish_findings(Findings("Slips in print", [], [table], records), parser.parse_args(arguments), PROG, arguments)
 
 
 if __name__ == "__main__":

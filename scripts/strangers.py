@@ -24,7 +24,7 @@ from typing import Any
 from thimble.agent.events import Answered
 from thimble.corpus.library import load_library
 from thimble.corpus.observations import parse_observation
-from thimble.corpus.passages import passages
+from thimble.corpus.passages import split_passages
 from thimble.corpus.score import cited_sources
 from thimble.lab.exit_code import exit_code
 from thimble.models import READER
@@ -76,7 +76,7 @@ class PlainSearch:
             (article.slug, one.text)
             for article in load_library().articles
             for section in article.sections
-            for one in passages(section.text)
+            for one in split_passages(section.text)
         ]
         self._counts = [Counter(re.findall(r"\w+", text.lower())) for _, text in self._said]
         self._often = Counter(word for counts in self._counts for word in counts)

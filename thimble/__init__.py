@@ -82,7 +82,7 @@ LEDGER = (
     "exchange purpose strategy model limit prompt=prompt.tokens cached=cached.tokens prefill=prefill.tokens "
     "output=output.tokens raw_prompt raw_prefill seconds waited exact=prompt.exact cached_exact=cached.exact"
 )
-"""The columns of the ledger, as `session.jsonl.selected` takes them."""
+"""The columns of the ledger, as `session.jsonl.select_fields` takes them."""
 
 
 def __getattr__(name: str) -> Any:
@@ -108,7 +108,7 @@ def open_session(journal: str | PathLike[str] | None = None, **settings: object)
     import os
     from pathlib import Path
 
-    from thimble.session.journal.folder import reopen
+    from thimble.session.journal.folder import reopen_session
     from thimble.session.journal.journal import Journal
     from thimble.session.session import Session
     from thimble.session.settings import resolve_settings
@@ -117,7 +117,7 @@ def open_session(journal: str | PathLike[str] | None = None, **settings: object)
     path = None if journal is None else Path(journal).expanduser()
     if path is None or not os.path.lexists(path):
         return Session(asked, Journal(path))
-    return Session(*reopen(asked, path))
+    return Session(*reopen_session(asked, path))
 
 
 def answer(session: Session, question: str) -> str:
@@ -138,9 +138,9 @@ def ledger(session: Session) -> list[Row]:
     been sent. `waited`: seconds in which the server was busy or loaded the model, not included in `seconds`. `exact` is
     False if the prompt is our estimate, `cached_exact` if its cached part is.
     """
-    from thimble.session.jsonl import selected
+    from thimble.session.jsonl import select_fields
 
-    return [selected(call, LEDGER) for call in session.agent.ledger.calls]
+    return [select_fields(call, LEDGER) for call in session.agent.ledger.calls]
 
 
 def view(session: Session) -> list[Row]:
@@ -152,7 +152,7 @@ def view(session: Session) -> list[Row]:
     Raises:
         UsageError: there was no call yet, and the next one does not fit the budget.
     """
-    from thimble.commands.why import UNSAID, why
+    from thimble.commands.why import NO_REASON, why
 
     of, strategy, exact = _last_view(session)
     count = session.agent.backend.counter.count
@@ -165,18 +165,18 @@ def view(session: Session) -> list[Row]:
         rows.append({**row, "text": (copy or message).content, "exact": exact})
     for number, message in enumerate(copies.values(), 1):
         row = {"message": f"+{number}", "role": message.role, "tokens": 0, "sent": count(message), "fate": "inserted"}
-        rows.append({**row, "why": message.why or UNSAID, "text": message.content, "exact": exact})
+        rows.append({**row, "why": message.why or NO_REASON, "text": message.content, "exact": exact})
     return rows
 
 
 def _last_view(session: Session) -> tuple[View, str, bool]:
     """The view of the last or the next call, its strategy, and whether the model's own tokenizer counted it."""
     from thimble.agent.errors import UsageError
-    from thimble.commands.forecast import forecast
+    from thimble.commands.forecast import forecast_prompt
 
     if (last := session.agent.ledger.prepared) is not None:
         return last.view, last.strategy, last.exact
-    found = forecast(session, "", foreign=True)
+    found = forecast_prompt(session, "", foreign=True)
     if found.view is None:
         what = f"the next prompt needs {found.tokens:,} tokens and the budget holds {found.limit:,}"
         raise UsageError(what, "raise it with session.use_budget(N)")

@@ -23,7 +23,7 @@ from scripts.paper_tables.published import runs
 from scripts.paper_tables.recomputed import Recomputed
 from thimble.lab.exit_code import exit_code
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable, publish
+from thimble.lab.findings import Findings, ResultTable, publish_findings
 from thimble.session.parser import Parser
 
 PROG = "python -m scripts.paper_tables"
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> None:
         drawn = picture(models, name).replace("<svg", f"<svg {STANDALONE}", 1)
         (options.pictures / f"{name}.svg").write_text(f"{drawn}\n", "utf-8")
     title = "The tables of The Complexity Trap, recomputed"
-    publish(Findings(title, told, tables, flat, pictures=pictures), options, PROG, arguments)
+    publish_findings(Findings(title, told, tables, flat, pictures=pictures), options, PROG, arguments)
 
 
 def _counts(found: Sequence[Cell]) -> Iterator[str]:

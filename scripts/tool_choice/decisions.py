@@ -13,12 +13,12 @@ from typing import Any
 
 from scripts.tool_choice.made_up import MadeUp, Wanted
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.prompts import BY_SCHEMA, CANNOT
+from thimble.agent.prompts import BY_SCHEMA, CANNOT_ANSWER
 from thimble.agent.protocols import Embedder, Tool
-from thimble.corpus.observations import sources
+from thimble.corpus.observations import find_sources
 from thimble.lab.training.fine_tune import Example
 from thimble.models.tool_calls.prompt import plain_conversation
-from thimble.tools import everyday
+from thimble.tools import small_model_tools
 
 EXCHANGES = 4
 """Questions of a conversation."""
@@ -47,7 +47,7 @@ def talk(seed: int, embedder: Embedder | None) -> list[dict[str, str]]:
     history = [Message("system", "system", BY_SCHEMA)]
     with TemporaryDirectory() as folder:
         made_up = MadeUp(seed, Path(folder))
-        tools = everyday(made_up.library, Path(folder), embedder, list)
+        tools = small_model_tools(made_up.library, Path(folder), embedder, list)
         for at in range(EXCHANGES):
             wanted = made_up.wanted()
             history += _exchange(wanted, tools[wanted.tool], str(at))
@@ -76,9 +76,9 @@ def _exchange(wanted: Wanted, tool: Tool, at: str) -> Sequence[Message]:
 def _answer(wanted: Wanted, tool: str, result: str) -> str:
     """The answer with its source, as the text of a message; "" if the result does not show the answer."""
     if not wanted.answerable:
-        return f"It {CANNOT}: the results are about something else."
+        return f"It {CANNOT_ANSWER}: the results are about something else."
     if tool == "list" and "." in wanted.fact.source:
-        return f"The files are {', '.join(name for name in sources(result) if '.' in name)}."
+        return f"The files are {', '.join(name for name in find_sources(result) if '.' in name)}."
     if tool == "list":
         return f"There is {wanted.fact.source}." if wanted.fact.source in result else ""
     if tool != "search":

@@ -27,7 +27,7 @@ HOW = FineTuning(steps=200, rate=1e-3, longest=1_000, rank=8, lowest=15, save_ev
 
 def main(folder: Path) -> None:
     """Train, from the newest checkpoint in the folder. Raises UsageError and ModelError."""
-    base = LocalModels().found(SMOLLM2).path
+    base = LocalModels().find_model(SMOLLM2).path
     tokenizer = load_base(base).tokenizer
     embedder = static_embedder()
     fine_tune(base, [example(seed, embedder, tokenizer) for seed in range(CONVERSATIONS)], folder, HOW)

@@ -51,7 +51,7 @@ def ended(errand: BackgroundCall) -> BackgroundCall:
 
 def called(side: SideModel) -> SideCalled:
     """The account of the one call that has ended."""
-    (event,) = [event for event in side.drain() if isinstance(event, SideCalled)]
+    (event,) = [event for event in side.drain_events() if isinstance(event, SideCalled)]
     return event
 
 
@@ -62,21 +62,21 @@ def test_a_reply_is_there_when_its_call_has_ended_and_is_accounted_for_once() ->
     side = SideModel(Script([[Text("sh"), Text("ort"), Usage(prompt_tokens=9, output_tokens=2)]]))
     errand = side.begin(ASKED, "memory", 50)
     assert ended(errand).text == "short"
-    began, end = side.drain()
+    began, end = side.drain_events()
     assert isinstance(began, SideBegan)
     assert isinstance(end, SideCalled)
     assert (end.purpose, end.error, end.lag, end.held_seconds) == ("memory", "", 0, 0.0)
     assert end.usage == Usage(prompt_tokens=9, output_tokens=2)
     assert (began.prompt_tokens, began.exact, began.model) == (end.prompt_tokens, end.exact, end.model)
     assert abs(end.began - time.time()) < 3600
-    assert [*side.drain()] == []
+    assert [*side.drain_events()] == []
     no_thread_is_left()
 
 
 def test_the_memory_model_is_asked_if_there_is_one_and_without_tools() -> None:
     agent, memory = Script([]), Script([[Text("short")]])
     side = SideModel(agent, memory=memory, worker=StepWorker())
-    side.offer([{"name": "read_article"}], [], agent)
+    side.remember_tools([{"name": "read_article"}], [], agent)
     side.begin(ASKED, "memory", 50).wait()
     (request,) = memory.requests
     assert (request.tools, request.max_tokens, request.temperature, request.expects) == ((), 50, 0.0, "text")
@@ -141,13 +141,13 @@ def test_a_lagged_errand_ends_after_so_many_calls_of_the_agent(steps: int) -> No
 
 def test_halting_is_heard_only_by_the_call_that_is_halted() -> None:
     background.raise_if_halted()
-    assert background.halt() is None
+    assert background.current_stop_event() is None
     seen: list[bool] = []
-    errand = BackgroundCall(lambda reply: seen.append(background.halt()), StepWorker())
+    errand = BackgroundCall(lambda reply: seen.append(background.current_stop_event()), StepWorker())
     errand.run()
-    background.pause(0)
-    assert (seen, background.halt()) == ([errand.halt], None)
-    stopped = BackgroundCall(lambda reply: background.pause(60), StepWorker())
+    background.sleep_or_halt(0)
+    assert (seen, background.current_stop_event()) == ([errand.halt], None)
+    stopped = BackgroundCall(lambda reply: background.sleep_or_halt(60), StepWorker())
     stopped.stop()
     stopped.run()
     assert stopped.error == Halted().what
@@ -171,7 +171,7 @@ class Slow(Backend):
         self.most = max(self.most, self.open)
         try:
             for _ in range(self.random.randrange(4)):
-                background.pause(self.random.choice([0, 0, 0.001]))
+                background.sleep_or_halt(self.random.choice([0, 0, 0.001]))
                 yield Text("word ")
                 if not self.random.randrange(8):
                     raise ModelError("gone")
@@ -192,14 +192,14 @@ def test_whenever_errands_end_or_are_stopped_each_is_accounted_for_once_and_runs
             case 1:
                 errand.wait()
             case 2:
-                background.pause(random.choice([0, 0.0005, 0.002]))
-                events += side.drain()
+                background.sleep_or_halt(random.choice([0, 0.0005, 0.002]))
+                events += side.drain_events()
                 side.stop()
         if random.randrange(2):
-            events += side.drain()
+            events += side.drain_events()
         assert errand.ended or not errand.look() or errand.ended
         errand.wait()
-    events += side.drain()
+    events += side.drain_events()
     no_thread_is_left()
     assert backend.most == 1
     assert backend.open == 0

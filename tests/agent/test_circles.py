@@ -15,7 +15,7 @@ from thimble.agent.errors import RepetitionDetected
 from thimble.agent.events import Answered, Replied, ReplyPiece
 from thimble.agent.loop import run
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
-from thimble.agent.reply import LEAST_CHARACTERS, LONGEST_CHARACTERS, ROUNDS, Circles
+from thimble.agent.reply import MAX_PASSAGE_CHARACTERS, MIN_REPEATED_CHARACTERS, REPETITION_ROUNDS, RepetitionGuard
 from thimble.agent.side import SideModel
 
 SENTENCE = "The quick brown fox jumps over the lazy dog again. "
@@ -24,7 +24,7 @@ SIZES = st.lists(st.integers(1, 700), min_size=1, max_size=30)
 
 
 def kept(pieces: list[str]) -> str:
-    circles = Circles()
+    circles = RepetitionGuard()
     return "".join(map(circles.feed, pieces))
 
 
@@ -39,17 +39,17 @@ def cut(text: str, sizes: list[int]) -> list[str]:
 
 def ends_in_a_circle(text: str) -> bool:
     """By definition: it ends in so many equal rounds, or in as many as make up the least length."""
-    rounds = range(1, min(LONGEST_CHARACTERS, len(text) // ROUNDS) + 1)
-    ends = ((text[-max(ROUNDS * length, LEAST_CHARACTERS) :], length) for length in rounds)
-    return len(text) >= LEAST_CHARACTERS and any(end[length:] == end[:-length] for end, length in ends)
+    rounds = range(1, min(MAX_PASSAGE_CHARACTERS, len(text) // REPETITION_ROUNDS) + 1)
+    ends = ((text[-max(REPETITION_ROUNDS * length, MIN_REPEATED_CHARACTERS) :], length) for length in rounds)
+    return len(text) >= MIN_REPEATED_CHARACTERS and any(end[length:] == end[:-length] for end, length in ends)
 
 
-@given(LETTERS, st.text(min_size=1, max_size=LONGEST_CHARACTERS))
+@given(LETTERS, st.text(min_size=1, max_size=MAX_PASSAGE_CHARACTERS))
 def test_a_model_that_goes_on_and_on_is_stopped_after_a_few_rounds(before: str, said: str) -> None:
-    circle = said * (ROUNDS + 1 + LEAST_CHARACTERS // len(said))
+    circle = said * (REPETITION_ROUNDS + 1 + MIN_REPEATED_CHARACTERS // len(said))
     found = kept([before + circle])
     assert (before + circle).startswith(found)
-    assert len(found) <= len(before) + max(ROUNDS * len(said), LEAST_CHARACTERS)
+    assert len(found) <= len(before) + max(REPETITION_ROUNDS * len(said), MIN_REPEATED_CHARACTERS)
 
 
 @given(st.lists(st.tuples(st.text("ab \n", max_size=12), st.integers(1, 60)), max_size=6), SIZES)
@@ -115,5 +115,5 @@ def test_a_strategy_that_asks_gets_no_answer_that_goes_round_in_circles(reply: l
     side = SideModel(session.backend)
     with pytest.raises(RepetitionDetected):
         side.ask(session.history, "summary", 200)
-    assert [made.error for made in side.drain()] == [RepetitionDetected().what]
+    assert [made.error for made in side.drain_events()] == [RepetitionDetected().what]
     assert script(session).open_streams == 0

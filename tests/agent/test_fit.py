@@ -22,12 +22,12 @@ from tests.support.histories import (
     is_faithful,
     is_sound,
     outcome,
-    react,
+    react_history,
     sound_histories,
 )
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, ThimbleError
-from thimble.agent.fit import SMALLEST, fit
+from thimble.agent.fit import MIN_HALVED_TOKENS, fit
 from thimble.agent.messages import Message, blocks
 from thimble.agent.protocols import Strategy
 from thimble.agent.turns import pinned, question, task
@@ -76,7 +76,7 @@ def test_fit_gives_up_only_when_nothing_is_left_to_cut(history: list[Message], l
     allowed = budget(limit, overhead=25)
     stays = never_dropped(history)
     least = allowed.overhead + sum(
-        min(SMALLEST, allowed.count(message)) if message.role == "tool" else allowed.count(message)
+        min(MIN_HALVED_TOKENS, allowed.count(message)) if message.role == "tool" else allowed.count(message)
         for message in history
         if message.id in stays
     )
@@ -89,7 +89,7 @@ def test_fit_gives_up_only_when_nothing_is_left_to_cut(history: list[Message], l
 
 def test_older_thinking_goes_before_anything_else_and_the_last_before_it_gives_up() -> None:
     thought = "word " * 200
-    history = [replace(one, thinking=thought if one.calls else "") for one in react(4)]
+    history = [replace(one, thinking=thought if one.calls else "") for one in react_history(4)]
     plain = [replace(one, thinking="") for one in history]
     cost = budget(10**6).size(history) - budget(10**6).size(plain)
     least = budget(10**6).size(plain)
@@ -186,7 +186,7 @@ def test_between_two_edits_of_the_strategy_the_view_changes_only_where_more_has_
     for size in sizes:
         story.turn(size, says=60)
     before: View | None = None
-    nothing_halved = max(sizes) + 4 <= max(SMALLEST, limit // 8)
+    nothing_halved = max(sizes) + 4 <= max(MIN_HALVED_TOKENS, limit // 8)
     for messages in calls_of(story.messages):
         view = prepare(messages, strategy, allowed, before)
         if before and nothing_halved and allowed.over(strategy.prepare(messages, allowed)):
@@ -270,7 +270,7 @@ def test_results_that_cutting_would_not_shorten_stay_whole() -> None:
 
 
 def test_a_summary_goes_after_what_is_not_summarised() -> None:
-    head, rest = react(20, 100)[:2], react(20, 100)[2:]
+    head, rest = react_history(20, 100)[:2], react_history(20, 100)[2:]
     summary = Message("s", "user", "what was found", why="stands for 20 messages", covers=("x", "y"))
     fitted = fit([*head, summary, *rest], budget(1_000))
     assert fitted[:3] == [*head, summary]
@@ -278,7 +278,7 @@ def test_a_summary_goes_after_what_is_not_summarised() -> None:
 
 
 def test_without_a_system_message_the_first_message_stands_once() -> None:
-    history = react(20, 100)[1:]
+    history = react_history(20, 100)[1:]
     fitted = fit(history, budget(1_000))
     assert is_sound(fitted) == []
     assert fitted[0] == history[0]

@@ -14,7 +14,7 @@ from tests.support.sessions import scripted, tool_call
 from thimble.agent.events import Answered, Event, Prepared, ReplyDiscarded
 from thimble.agent.ledger import Call
 from thimble.agent.loop import LONG_TOKENS, run
-from thimble.agent.prompts import AGAIN, NUDGE_MESSAGE, is_framing
+from thimble.agent.prompts import NUDGE_MESSAGE, QUESTION_AGAIN, is_framing
 from thimble.agent.protocols import Text, Usage
 from thimble.agent.view import View
 from thimble.session.session import Session
@@ -69,7 +69,10 @@ def test_the_question_comes_again_behind_a_long_result_only() -> None:
     session = framed(READ, "yes", tool_call("get_notes"), "no")
     (_, long), (_, short) = (views(ask(session, question)) for question in ("What is it?", "Any notes?"))
     again = long.messages[-1]
-    assert (again.content, again.why) == (AGAIN.format("What is it?"), "the question again, after a long result")
+    assert (again.content, again.why) == (
+        QUESTION_AGAIN.format("What is it?"),
+        "the question again, after a long result",
+    )
     assert TinyCounter().count(long.messages[-2]) > LONG_TOKENS > TinyCounter().count(short.messages[-1])
     assert short.messages[-1].role == "tool"
 

@@ -31,9 +31,9 @@ from thimble.agent.messages import Message
 from thimble.agent.prefix_cache import LEAST_CALLS
 from thimble.agent.protocols import Strategy, Text, Thinking, Usage
 from thimble.agent.side import SideModel
-from thimble.agent.view import measure
+from thimble.agent.view import measure_view
 from thimble.session import figures
-from thimble.session.totals import totals
+from thimble.session.totals import add_up
 
 TOKENS = st.one_of(st.none(), st.integers(0, 10_000))
 AMOUNTS = st.builds(Amount, TOKENS, st.booleans())
@@ -62,7 +62,7 @@ def summed(amounts: Sequence[Amount]) -> tuple[int | None, bool | None]:
 
 @given(st.lists(CALLS, max_size=8))
 def test_totals_are_sums(calls: list[Call]) -> None:
-    total = totals(iter(calls))
+    total = add_up(iter(calls))
     assert (total.calls, total.turns) == (len(calls), len([one for one in calls if one.purpose == "answer"]))
     answers = [(one.prompt.tokens or 0) - one.limit for one in calls if one.purpose == "answer"]
     assert (total.over, total.most_over) == (sum(over > 0 for over in answers), max([0, *answers]))
@@ -95,7 +95,7 @@ def sessions(draw: st.DrawFn) -> list[Event]:
     for _ in range(draw(st.integers(1, 4))):
         events.append(Asked(history[1]))
         for turn in range(1, draw(st.integers(1, 4))):
-            view = measure(history, history[: draw(st.integers(2, 82))], budget())
+            view = measure_view(history, history[: draw(st.integers(2, 82))], budget())
             exact = draw(st.booleans())
             sides = draw(
                 st.lists(st.builds(SideCalled, st.just("summary"), st.just(7), st.booleans(), USAGES, st.just(0.5)))
@@ -122,7 +122,7 @@ def test_the_ledger_is_a_fold_over_the_events(events: list[Event]) -> None:
     assert ledger.answered == len([event for event in events if isinstance(event, Answered)])
     assert (ledger.tool_calls, ledger.tool_seconds) == (len(returned), 0.25 * len(returned))
     assert ledger.view is (prepared[-1].view if prepared else None)
-    total = totals(ledger.calls)
+    total = add_up(ledger.calls)
     assert (total.calls, total.turns) == (len(replies) + len(sides), len(replies))
     assert total.seconds == 1.5 * len(replies) + 0.5 * len(sides)
     numbers = range(1, ledger.exchanges + 1)
@@ -269,7 +269,7 @@ def test_a_call_of_a_strategy_is_an_event_of_its_own() -> None:
     assert (side.purpose, side.exchange, side.prompt, side.output) == ("summary", 1, Amount(30), Amount(3))
     assert (turn.purpose, turn.raw_prefill) == ("answer", turn.raw_prompt)
     assert "short" not in [message.content for message in session.history]
-    assert totals(session.ledger.calls).turns == 1
+    assert add_up(session.ledger.calls).turns == 1
 
 
 def test_a_call_of_a_strategy_just_swapped_in_is_booked_on_it() -> None:

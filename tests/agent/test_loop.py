@@ -22,10 +22,10 @@ from thimble.agent.events import (
     ToolCalled,
     ToolReturned,
 )
-from thimble.agent.foreign import DEPTH
-from thimble.agent.loop import MOST_CALLS, NOT_RUN, run
+from thimble.agent.foreign import MAX_DEPTH
+from thimble.agent.loop import MAX_CALLS, NOT_RUN, run
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.prompts import CLOSING, SYSTEM
+from thimble.agent.prompts import CLOSING_PROMPT, SYSTEM_PROMPT
 from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from thimble.agent.reply import CALL_CHARACTERS
 from thimble.agent.side import SideModel
@@ -42,7 +42,7 @@ def test_an_answer() -> None:
     assert kinds(events) == ["Asked", "Preparing", "Prepared", "ReplyPiece", "ReplyPiece", "Replied", "Answered"]
     assert events[-1] == Answered("Forty two.", "answered")
     assert [(message.role, message.content) for message in session.history] == [
-        ("system", SYSTEM),
+        ("system", SYSTEM_PROMPT),
         ("user", "What is it?"),
         ("assistant", "Forty two."),
     ]
@@ -208,7 +208,7 @@ def test_the_model_is_sent_the_result_or_the_error_of_a_call(made: ToolCall, obs
         "\x00",
         "9" * 5000,
         "[" * 100_000,
-        '{"slug":' + "[" * (DEPTH + 1) + "]" * (DEPTH + 1) + "}",
+        '{"slug":' + "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1) + "}",
     ],
 )
 def test_arguments_that_are_no_json_are_told_to_the_model(arguments: str) -> None:
@@ -253,12 +253,12 @@ def test_the_third_same_call_is_refused(made: list[ToolCall]) -> None:
 
 @pytest.mark.parametrize("spelt", ['{"slug": "a"}', '{"slug":"a"}'])
 def test_equal_calls_of_one_reply_are_run_once_and_each_has_a_result(spelt: str) -> None:
-    twice = [call(number, arguments=spelt if number % 2 else '{"slug": "a"}') for number in range(MOST_CALLS)]
+    twice = [call(number, arguments=spelt if number % 2 else '{"slug": "a"}') for number in range(MAX_CALLS)]
     session = agent([*twice, call(99, arguments='{"slug": "b"}')], says("Enough."))
     session.state.budget = 100_000
     list(run(session, "?"))
-    same = ["Error: not run: it is the same call as one above"] * (MOST_CALLS - 1)
-    assert observations(session)[:MOST_CALLS] == ["text of a", *same]
+    same = ["Error: not run: it is the same call as one above"] * (MAX_CALLS - 1)
+    assert observations(session)[:MAX_CALLS] == ["text of a", *same]
     goes_on(session)
 
 
@@ -299,8 +299,8 @@ def test_a_model_that_never_stops_calling_is_made_to_answer() -> None:
     assert [request.expects for request in script(session).requests] == ["turn", "turn", "turn", "answer"]
     assert observations(session)[-1] == f"Error: {NOT_RUN}"
     assert session.tools["read_article"].seen == [{"slug": f"{number}"} for number in range(1, 4)]  # type: ignore[attr-defined]
-    assert (script(session).prompts[-1][-1].role, script(session).prompts[-1][-1].content) == ("user", CLOSING)
-    assert CLOSING not in [message.content for message in session.history]
+    assert (script(session).prompts[-1][-1].role, script(session).prompts[-1][-1].content) == ("user", CLOSING_PROMPT)
+    assert CLOSING_PROMPT not in [message.content for message in session.history]
     assert kinds(events[-5:]) == ["ReplyPiece", "Replied", "ToolCalled", "ToolReturned", "Answered"]
     goes_on(session)
 
@@ -373,15 +373,15 @@ def test_strategy_backend_and_limit_can_be_swapped_between_exchanges() -> None:
     assert [one.strategy for one in session.ledger.calls] == ["none"] * 7 + ["observation-masking"]
 
 
-@pytest.mark.parametrize("calls", [1, MOST_CALLS, MOST_CALLS + 3])
+@pytest.mark.parametrize("calls", [1, MAX_CALLS, MAX_CALLS + 3])
 def test_of_many_calls_the_first_are_run_and_each_other_gets_a_result_that_says_so(calls: int) -> None:
     session = agent([call(place, arguments=f'{{"slug": "{place}"}}') for place in range(calls)], says("done"))
     session.state.budget = 100_000
     assert list(run(session, "read all"))[-1] == Answered("done", "answered")
     told = observations(session)
-    run_ = min(calls, MOST_CALLS)
+    run_ = min(calls, MAX_CALLS)
     assert told == [f"text of {place}" for place in range(run_)] + [
-        f"Error: not run: only the first {MOST_CALLS} calls of a reply are run"
+        f"Error: not run: only the first {MAX_CALLS} calls of a reply are run"
     ] * (calls - run_)
     goes_on(session)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import is_sound, pending
+from tests.support.histories import is_sound, pending_calls
 from tests.support.scripted_loop import Script, agent, call, goes_on, kinds, observations, says
 from thimble.agent.errors import BudgetError, ModelError
 from thimble.agent.events import Answered, Asked, Prepared, Preparing, Replied, ReplyPiece, ToolReturned
@@ -43,7 +43,7 @@ def test_every_open_call_is_closed_whichever_of_its_turn_it_is(returned: list[in
     results = [Message(f"r{number}", "tool", "found", call_id=call(number).id) for number in returned]
     session.state.history = [*asked, turn, *results]
     session.close_calls()
-    assert is_sound(session.history) == [] == pending(session.history)
+    assert is_sound(session.history) == [] == pending_calls(session.history)
     assert observations(session) == ["found"] * len(returned) + [CANCELLED] * (5 - len(returned))
 
 

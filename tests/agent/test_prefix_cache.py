@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from tests.support.histories import TinyCounter
 from thimble.agent.messages import Message
-from thimble.agent.prefix_cache import LEAST_CALLS, MOST_PROMPTS, PrefixCache, Timed, agrees, seconds_per_token
+from thimble.agent.prefix_cache import (
+    LEAST_CALLS,
+    MAX_SAVED_PROMPTS,
+    PrefixCache,
+    Timed,
+    seconds_agree,
+    seconds_per_token,
+)
 from thimble.agent.protocols import ModelId
 
 ONE, OTHER = ModelId("server", "one"), ModelId("server", "other")
@@ -63,17 +70,17 @@ def begins(old: str, new: str) -> str:
     return next(new[:end] for end in range(len(new), -1, -1) if old.startswith(new[:end]))
 
 
-@given(st.lists(st.tuples(st.sampled_from([ONE, OTHER]), st.text("abcd", max_size=6)), max_size=MOST_PROMPTS + 1))
+@given(st.lists(st.tuples(st.sampled_from([ONE, OTHER]), st.text("abcd", max_size=6)), max_size=MAX_SAVED_PROMPTS + 1))
 def test_cached_is_what_a_llama_server_has_in_its_slot(calls: list[tuple[ModelId, str]]) -> None:
     cache, server = PrefixCache(), Server()
     for model, letters in calls:
         had = server.reads(model, letters)
-        known = cache.kept(model, [], COUNTER, prompt(letters))
+        known = cache.count_cached(model, [], COUNTER, prompt(letters))
         assert cache.read(model, [], prompt(letters), COUNTER) == (COUNTER.overhead([]) + tokens(had) if had else 0)
         assert (known or 0) == len(had)
 
 
-@given(st.text("abcd", min_size=2, max_size=30), st.integers(0, MOST_PROMPTS - 1))
+@given(st.text("abcd", min_size=2, max_size=30), st.integers(0, MAX_SAVED_PROMPTS - 1))
 def test_side_calls_cost_a_conversation_nothing(letters: str, sides: int) -> None:
     cache = PrefixCache()
     for length in range(1, len(letters) + 1):
@@ -89,19 +96,19 @@ def test_side_calls_cost_a_conversation_nothing(letters: str, sides: int) -> Non
 def test_another_model_or_other_tools_share_nothing(letters: str) -> None:
     cache = PrefixCache()
     cache.read(ONE, [TOOLS], prompt(letters), COUNTER)
-    assert cache.kept(OTHER, [TOOLS], COUNTER, prompt(letters)) is None
+    assert cache.count_cached(OTHER, [TOOLS], COUNTER, prompt(letters)) is None
     assert cache.read(OTHER, [TOOLS], prompt(letters), COUNTER) == 0
     assert cache.read(ONE, [], prompt(letters), COUNTER) == 0
 
 
-@given(st.lists(st.text("abcd", max_size=6), min_size=1, max_size=MOST_PROMPTS + 1), st.text("abcd", max_size=6))
+@given(st.lists(st.text("abcd", max_size=6), min_size=1, max_size=MAX_SAVED_PROMPTS + 1), st.text("abcd", max_size=6))
 def test_without_a_slot_the_longest_prefix_counts_until_the_model_is_forgotten(held: list[str], new: str) -> None:
     cache = PrefixCache(slot=False)
     for letters in held:
         cache.read(ONE, [], prompt(letters), COUNTER)
-    assert cache.kept(ONE, [], COUNTER, prompt(new)) == max(len(begins(letters, new)) for letters in held)
+    assert cache.count_cached(ONE, [], COUNTER, prompt(new)) == max(len(begins(letters, new)) for letters in held)
     cache.forget(ONE)
-    assert cache.kept(ONE, [], COUNTER, prompt(new)) is None
+    assert cache.count_cached(ONE, [], COUNTER, prompt(new)) is None
 
 
 # --- seconds ----------------------------------------------------------------------------------------------------------
@@ -124,7 +131,7 @@ def timed_sessions(draw: st.DrawFn) -> tuple[float, list[Timed]]:
 def test_seconds_speak_for_what_was_computed(session: tuple[float, list[Timed]]) -> None:
     rate, calls = session
     assert rate / 2.5 <= seconds_per_token(calls) <= rate * 2.5
-    assert agrees(calls[-1], calls[:-1])
+    assert seconds_agree(calls[-1], calls[:-1])
 
 
 @given(timed_sessions(), st.integers(0, 2))
@@ -135,14 +142,14 @@ def test_a_lost_cache_is_seen_and_a_few_do_not_move_the_rate(session: tuple[floa
         if len(calls) > 6:
             calls[place] = Timed(calls[place].computed, calls[place].prompt, rate * calls[place].prompt)
     whole = Timed(100, 20_000, rate * 20_000)
-    assert not agrees(whole, calls)
-    assert agrees(Timed(20_000, 20_000, rate * 20_000), calls)
+    assert not seconds_agree(whole, calls)
+    assert seconds_agree(Timed(20_000, 20_000, rate * 20_000), calls)
 
 
 @given(timed_sessions())
 def test_a_server_that_held_more_than_we_know_is_seen(session: tuple[float, list[Timed]]) -> None:
     rate, calls = session
-    assert not agrees(Timed(20_000, 20_000, rate * 100), calls)
+    assert not seconds_agree(Timed(20_000, 20_000, rate * 100), calls)
 
 
 @given(timed_sessions(), st.floats(1e-9, 1e9))
@@ -153,14 +160,14 @@ def test_the_unit_of_time_does_not_matter(session: tuple[float, list[Timed]], un
 
 
 def test_few_calls_say_nothing() -> None:
-    assert agrees(Timed(1, 9_000, 99.0), [Timed(1_000, 1_000, 1.0)] * (LEAST_CALLS - 1))
+    assert seconds_agree(Timed(1, 9_000, 99.0), [Timed(1_000, 1_000, 1.0)] * (LEAST_CALLS - 1))
 
 
 def test_a_token_of_a_prompt_takes_at_most_as_long_as_one_that_is_written() -> None:
     """A first question asked again on two cores: 1,449 tokens were computed of which none was expected to be."""
-    assert not agrees(Timed(1, 1_633, 34.9, wrote=0.08), [])
-    assert agrees(Timed(1_449, 1_633, 34.9, wrote=0.08), [])
-    assert agrees(Timed(1, 1_633, 0.1, wrote=0.08), [])
+    assert not seconds_agree(Timed(1, 1_633, 34.9, wrote=0.08), [])
+    assert seconds_agree(Timed(1_449, 1_633, 34.9, wrote=0.08), [])
+    assert seconds_agree(Timed(1, 1_633, 0.1, wrote=0.08), [])
 
 
 OLLAMA = [
@@ -178,10 +185,10 @@ OLLAMA = [
 
 @pytest.mark.parametrize("place", range(LEAST_CALLS, len(OLLAMA)))
 def test_the_seconds_of_a_real_ollama_agree(place: int) -> None:
-    assert agrees(OLLAMA[place], OLLAMA[:place])
+    assert seconds_agree(OLLAMA[place], OLLAMA[:place])
 
 
 def test_the_seconds_of_a_real_ollama_tell_an_edit_and_a_lost_prompt() -> None:
-    assert not agrees(Timed(1, 4_135, 2.658), OLLAMA[:7])
-    assert not agrees(Timed(1, 3_508, 10.273), OLLAMA[:5])
-    assert not agrees(Timed(3_508, 3_508, 0.024), OLLAMA[:5])
+    assert not seconds_agree(Timed(1, 4_135, 2.658), OLLAMA[:7])
+    assert not seconds_agree(Timed(1, 3_508, 10.273), OLLAMA[:5])
+    assert not seconds_agree(Timed(3_508, 3_508, 0.024), OLLAMA[:5])

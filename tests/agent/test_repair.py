@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import Story, broken_histories, is_sound, pending, sound_histories
+from tests.support.histories import Story, broken_histories, is_sound, pending_calls, sound_histories
 from thimble.agent.messages import NO_RESULT, Message, ToolCall
 from thimble.agent.repair import repair
 
@@ -34,7 +34,7 @@ def test_a_sound_list_comes_back_as_it_is(history: list[Message]) -> None:
     assert is_sound(history) == []
     repaired = repair(history)
     assert (repaired.messages, repaired.notes) == (history, [])
-    assert pending(repaired.messages) == pending(history)
+    assert pending_calls(repaired.messages) == pending_calls(history)
 
 
 @given(broken_histories())

@@ -24,7 +24,7 @@ def test_only_the_text_of_a_reply_is_the_answer() -> None:
     model, script = side([Thinking("hm"), Text("short"), call(1), Text("er"), Usage(prompt_tokens=9, output_tokens=2)])
     assert model.ask(ASKED, "summary", 50) == "shorter"
     assert script.requests == [ScriptedRequest(tuple(ASKED), (), 50, temperature=0, expects="text")]
-    (made,) = model.drain()
+    (made,) = model.drain_events()
     assert (made.purpose, made.error) == ("summary", "")
     assert made.usage == Usage(prompt_tokens=9, output_tokens=2)
     assert made.prompt_tokens == TinyCounter().overhead(()) + TinyCounter().count(ASKED[0])
@@ -37,7 +37,7 @@ def test_a_call_that_fails_is_reported_all_the_same(error: BaseException) -> Non
     model, script = side([Text("sh"), error])
     with pytest.raises(type(error)):
         model.ask(ASKED, "summary", 50)
-    (made,) = model.drain()
+    (made,) = model.drain_events()
     assert made.error == ("the server is gone" if isinstance(error, ModelError) else "")
     assert script.open_streams == 0
 
@@ -56,21 +56,21 @@ def test_each_call_is_reported_once() -> None:
     model, _ = side([Text("a")], [Text("b")])
     model.ask(ASKED, "one", 50)
     model.ask(ASKED, "two", 50)
-    assert [made.purpose for made in model.drain()] == ["one", "two"]
-    assert list(model.drain()) == []
+    assert [made.purpose for made in model.drain_events()] == ["one", "two"]
+    assert list(model.drain_events()) == []
 
 
 def test_another_backend_may_report_here_too() -> None:
     model, script = side([Text("mine")])
     other = Script([[call(1), Usage(prompt_tokens=7)], [ModelError("gone")]])
     other.name, other.model = "elsewhere", "large"
-    reporting = model.reporting(other, "delegate")
+    reporting = model.with_reports(other, "delegate")
     assert (reporting.name, reporting.model, reporting.counter) == ("elsewhere", "large", other.counter)
     assert list(reporting.stream(ASKED, [{"name": "x"}], max_tokens=9)) == [call(1), Usage(prompt_tokens=7)]
     with pytest.raises(ModelError):
         list(reporting.stream(ASKED, ()))
     model.ask(ASKED, "summary", 50)
-    made = list(model.drain())
+    made = list(model.drain_events())
     assert [one.purpose for one in made] == ["delegate", "delegate", "summary"]
     assert [str(one.model) for one in made] == ["elsewhere/large", "elsewhere/large", "scripted/scripted"]
     assert [one.error for one in made] == ["", "gone", ""]

@@ -29,7 +29,7 @@ from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.turns import question
 from thimble.agent.view import View, prepare
-from thimble.commands.replay import replay
+from thimble.commands.replay import replay_strategy
 from thimble.models import chat
 from thimble.repl.cli.prepare import prepare_document
 
@@ -135,7 +135,9 @@ HISTORY = Story().ask("the task").turn(60, 60).answer("a").ask("the question").t
 
 @pytest.mark.parametrize("gone", [1, 2])
 def test_results_that_are_left_out_at_the_end_are_filled_in_as_in_the_middle(gone: int) -> None:
-    view = [*replay(HISTORY, Nasty(lambda view: view[:-gone] if view[-1].role == "tool" else view), budget())][-1].view
+    view = [*replay_strategy(HISTORY, Nasty(lambda view: view[:-gone] if view[-1].role == "tool" else view), budget())][
+        -1
+    ].view
     assert isinstance(view, View)
     assert [message.content for message in view.messages[-gone:]] == ["[no result was recorded]"] * gone
     assert view.notes == ("filled in the missing result of read_article",) * gone

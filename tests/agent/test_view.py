@@ -31,7 +31,7 @@ from thimble.agent.laws import keep_laws
 from thimble.agent.messages import Message, ToolCall, blocks
 from thimble.agent.repair import repair
 from thimble.agent.turns import question, task
-from thimble.agent.view import View, measure, prepare
+from thimble.agent.view import View, measure_view, prepare
 
 ROOMY = budget(10**9)
 
@@ -77,7 +77,7 @@ def test_fates_and_insertions_are_what_was_done(
     case: tuple[list[Message], list[Message], list[str], list[int]],
 ) -> None:
     history, view, fates, inserted = case
-    measured = measure(history, view, ROOMY)
+    measured = measure_view(history, view, ROOMY)
     assert list(measured.fates) == fates
     assert list(measured.inserted) == inserted
     assert measured.tokens == sum(map(ROOMY.count, view))
@@ -99,15 +99,15 @@ def test_a_view_that_keeps_the_laws_is_left_alone(
 def test_a_copy_that_lost_its_calls_is_not_kept() -> None:
     history = Story().ask("?").turn(10).messages
     bare = [*history[:2], replace(history[2], calls=())]
-    assert measure(history, bare, ROOMY).fates[2] != "kept"
+    assert measure_view(history, bare, ROOMY).fates[2] != "kept"
 
 
 def test_acted_counts_only_what_is_new() -> None:
     history = react40()
     once = [message.rewritten("(gone)", "") if message.role == "tool" else message for message in history]
-    first = measure(history, once, ROOMY)
+    first = measure_view(history, once, ROOMY)
     assert first.acted == {"masked": 40}
-    assert measure(history, once, ROOMY, first).acted == {}
+    assert measure_view(history, once, ROOMY, first).acted == {}
 
 
 @given(edited(), edited(), st.integers(0, 99))
@@ -119,13 +119,13 @@ def test_saved_is_what_each_message_has_less(
     history, view, *_ = one
     known = {message.id for message in history[:cut]}
     earlier = [message for message in other[1] if message.id in known]  # of another history: as any strategy may do
-    before = measure(history[:cut], earlier, ROOMY)
+    before = measure_view(history[:cut], earlier, ROOMY)
     now = [*view, Message("closing", "user", "answer now")]
     was = {message.id: ROOMY.count(message) for message in earlier}
     whole = sum(ROOMY.count(message) for message in history if message.id not in known)
     less = sum(was.values()) + whole - sum(map(ROOMY.count, view))
-    assert measure(history, now, ROOMY, before).saved == less
-    assert measure(history, now, ROOMY).saved == sum(map(ROOMY.count, history)) - sum(map(ROOMY.count, view))
+    assert measure_view(history, now, ROOMY, before).saved == less
+    assert measure_view(history, now, ROOMY).saved == sum(map(ROOMY.count, history)) - sum(map(ROOMY.count, view))
 
 
 ANSWERS: list[Breaks] = [
@@ -145,7 +145,7 @@ def test_what_is_known_from_the_call_before_changes_nothing(
     before: View | None = None
     for history in [*(each for one in histories for each in [*calls_of(one), one]), histories[0]]:
         anew = replace(before, lawful=()) if before else None
-        read = measure(history, history, budget(limit))  # as from a file: it may be broken
+        read = measure_view(history, history, budget(limit))  # as from a file: it may be broken
         tried = [
             outcome(partial(prepare, history, Nasty(answer), budget(limit), past)) for past in (before, anew, read)
         ]
@@ -171,8 +171,8 @@ def test_prefill_is_what_lies_behind_the_first_difference(
 ) -> None:
     history, view, _, _ = one
     earlier = view[:cut] if related else other[1]
-    before = measure(history, earlier, budget(10**9, overhead=30))
-    measured = measure(history, view, budget(10**9, overhead=30), before)
+    before = measure_view(history, earlier, budget(10**9, overhead=30))
+    measured = measure_view(history, view, budget(10**9, overhead=30), before)
     pairs = zip(map(sent, view), map(sent, earlier), strict=False)
     same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
     assert measured.cached == (30 + sum(map(ROOMY.count, view[:same])) if same else 0)
@@ -182,15 +182,15 @@ def test_prefill_is_what_lies_behind_the_first_difference(
 
 
 def test_other_tools_at_the_front_leave_nothing_cached() -> None:
-    before = measure(react40(), react40(), budget(overhead=30))
-    assert measure(react40(), react40(), budget(overhead=50), before, warm=False).cached == 0
+    before = measure_view(react40(), react40(), budget(overhead=30))
+    assert measure_view(react40(), react40(), budget(overhead=50), before, warm=False).cached == 0
 
 
 def test_a_message_with_another_id_and_the_same_bytes_is_cached() -> None:
     history = Story().ask("?").messages
-    before = measure(history, history, ROOMY)
+    before = measure_view(history, history, ROOMY)
     renamed = [replace(message, id=f"{message.id}-resumed") for message in history]
-    assert measure(renamed, renamed, ROOMY, before).prefill == 0
+    assert measure_view(renamed, renamed, ROOMY, before).prefill == 0
 
 
 # --- strategies that break the laws -----------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from tests.support.specs import Summariser
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.side import SideModel
-from thimble.agent.view import View, measure
+from thimble.agent.view import View, measure_view
 from thimble.commands.faults import Faults, needs_of
-from thimble.commands.replay import call_lengths, replay
+from thimble.commands.replay import call_lengths, replay_strategy
 from thimble.strategies.spec import make_strategy
 
 BUDGET = Budget(10**9, EstimateCounter())
@@ -92,7 +92,9 @@ def test_it_counts_what_a_slow_search_counts(history: list[Message], spec: str, 
     needs, budget = needs_of(history), Budget(limit, EstimateCounter())
     assert [*needs] == [at for at, message in enumerate(history) if message.role == "assistant"]
     for at, call in zip(
-        call_lengths(history), replay(history, make_strategy(spec, SideModel(Summariser())), budget), strict=True
+        call_lengths(history),
+        replay_strategy(history, make_strategy(spec, SideModel(Summariser())), budget),
+        strict=True,
     ):
         if call.view and at in needs:
             found = Faults()
@@ -126,7 +128,7 @@ def seen(at: int, *hidden: str) -> tuple[int, ...]:
     """The faults of the action there, if these messages are hidden."""
     messages = [one.rewritten("[hidden]", "why") if one.id in hidden else one for one in RUN[:at]]
     found = Faults()
-    found.add(needs_of(RUN), measure(RUN[:at], messages, BUDGET))
+    found.add(needs_of(RUN), measure_view(RUN[:at], messages, BUDGET))
     return astuple(found)
 
 
@@ -151,8 +153,8 @@ def test_a_run_by_hand(at: int, hidden: tuple[str, ...], faults: tuple[int, ...]
 def test_a_reference_is_not_believed() -> None:
     copy = RUN[2].rewritten("nothing of it", "it says that all is here", ref="here")
     found = Faults()
-    found.add(needs_of(RUN), measure(RUN[:5], [*RUN[:2], copy, *RUN[3:5]], BUDGET))
+    found.add(needs_of(RUN), measure_view(RUN[:5], [*RUN[:2], copy, *RUN[3:5]], BUDGET))
     assert astuple(found) == (1, 1, 0, 0)
     moved = Message("note", "user", f"Of file 1:\n{RUN[2].content}")
-    found.add(needs_of(RUN), measure(RUN[:5], [RUN[0], moved, *RUN[3:5]], BUDGET))
+    found.add(needs_of(RUN), measure_view(RUN[:5], [RUN[0], moved, *RUN[3:5]], BUDGET))
     assert astuple(found) == (2, 1, 0, 0)

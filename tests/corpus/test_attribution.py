@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
 from thimble.agent.messages import CANCELLED, Message, ToolCall
-from thimble.corpus.attribution import SOURCE, attribute, collect_sources
+from thimble.corpus.attribution import SOURCE, attribute_answer, collect_sources
 from thimble.corpus.library import load_library
 from thimble.corpus.questions import load_questions
-from thimble.tools import everyday, toolbox
+from thimble.tools import small_model_tools, toolbox
 from thimble.tools.notebook import Notebook
 
 FILES = ROOT / "thimble" / "corpus" / "files"
@@ -35,7 +35,9 @@ def shared(answer: str, text: str) -> set[str]:
 def test_the_first_source_shares_most_and_a_second_one_adds_half_as_much(answer: str, texts: list[str]) -> None:
     counts = [shared(answer, text) for text in texts]
     most = max(map(len, counts))
-    found = [int(source[1:]) for source in attribute(answer, [(f"s{at}", text) for at, text in enumerate(texts)])]
+    found = [
+        int(source[1:]) for source in attribute_answer(answer, [(f"s{at}", text) for at, text in enumerate(texts)])
+    ]
     assert bool(found) == (most >= max(1, 0.35 * len(shared(answer, answer))))
     if found:
         first, *second = found
@@ -48,13 +50,13 @@ def test_the_first_source_shares_most_and_a_second_one_adds_half_as_much(answer:
 @given(words, st.lists(words, max_size=3))
 def test_a_piece_that_holds_the_answer_is_its_source(answer: str, others: list[str]) -> None:
     read = [*(("other", text) for text in others), ("holder", f"vopa vopa {answer} zib")]
-    assert attribute(answer, read)[0] == "holder"
-    assert attribute(f"{answer.upper()} [elsewhere]", read)[0] == "holder"
+    assert attribute_answer(answer, read)[0] == "holder"
+    assert attribute_answer(f"{answer.upper()} [elsewhere]", read)[0] == "holder"
 
 
 def test_words_in_several_pieces_of_a_source_count_together() -> None:
     read = [("a", "kabo lumi tarn vopa"), ("b", "kabo lumi tarn vopa zib"), ("a", "quol mek drup fyn")]
-    assert attribute("kabo lumi tarn vopa zib quol mek drup fyn", read)[0] == "a"
+    assert attribute_answer("kabo lumi tarn vopa zib quol mek drup fyn", read)[0] == "a"
 
 
 TOMATOES = ("growing-tomatoes", "Deep watering wets the soil down to the roots. Tomatoes want it every 2 or 3 days.")
@@ -78,12 +80,12 @@ SOIL = ("garden-soil", "Clay holds water for a week, and sand lets it run throug
     ],
 )
 def test_an_answer_has_the_sources_that_say_it(answer: str, sources: list[str] | int) -> None:
-    found = attribute(answer, [TOMATOES, SOIL])
+    found = attribute_answer(answer, [TOMATOES, SOIL])
     assert (sorted(found) == ["garden-soil", "growing-tomatoes"]) if sources == 2 else (found == sources)
 
 
 LIBRARY = load_library()
-TOOLS = toolbox(LIBRARY, FILES, Notebook()) | everyday(LIBRARY, FILES, None, list)
+TOOLS = toolbox(LIBRARY, FILES, Notebook()) | small_model_tools(LIBRARY, FILES, None, list)
 
 
 def result(name: str, as_: str = "", **arguments: object) -> list[Message]:
@@ -119,7 +121,7 @@ def test_a_hidden_or_failed_result_shows_nothing() -> None:
 def test_each_article_that_is_listed_is_known() -> None:
     listed = result("list_articles", topic="agents")
     titles = [article.title for article in LIBRARY.matching("agents")][:4]
-    assert attribute(f"The articles are {', '.join(titles)}.", [*collect_sources(listed)]) == [""]
+    assert attribute_answer(f"The articles are {', '.join(titles)}.", [*collect_sources(listed)]) == [""]
 
 
 PROVED = [
@@ -138,6 +140,6 @@ def test_a_sentence_of_what_was_found_has_its_article_and_one_of_another_has_non
     sentence, article = proof.sentence, proof.article  # type: ignore[attr-defined]
     holders = {source for source, text in found if sentence in text}
     if holders:
-        assert {*attribute(sentence, found)} <= holders | {article}
+        assert {*attribute_answer(sentence, found)} <= holders | {article}
     others = [piece for piece in collect_sources(result("search", query="tomatoes and chess")) if piece[0] != article]
-    assert not attribute(sentence, others)
+    assert not attribute_answer(sentence, others)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.corpus.article import parse_article
-from thimble.corpus.graph import FOLLOWS, Graph, graph_of
+from thimble.corpus.graph import FOLLOW_PROBABILITY, Graph, graph_of
 from thimble.corpus.library import load_library
 
 LINKED = "# KV cache\n\nSee [masks](masking), [it](masking.md#how), [that](sub/long.md), [[Observation masking|them]]."
@@ -32,7 +32,7 @@ def test_pagerank_is_the_solution_of_its_equation(graph: Graph, data: st.DataObj
     for source, target in graph.links:
         step[source, target] = 1 / sum(link[0] == source for link in graph.links)
     begun, stays = np.array(restart) / sum(restart), step.sum(axis=1, keepdims=True)
-    whole = FOLLOWS * step + (1 - FOLLOWS * stays) * begun
+    whole = FOLLOW_PROBABILITY * step + (1 - FOLLOW_PROBABILITY * stays) * begun
     assert ranks.sum() == pytest.approx(1)
     assert ranks @ whole == pytest.approx(ranks, abs=1e-9)
 
@@ -40,13 +40,13 @@ def test_pagerank_is_the_solution_of_its_equation(graph: Graph, data: st.DataObj
 def test_without_links_each_keeps_its_share() -> None:
     assert Graph(3, []).pagerank([2, 1, 1]) == [0.5, 0.25, 0.25]
     assert Graph(1, []).pagerank([1e-300]) == [1]
-    assert Graph(1, []).near(0, 5) == []
+    assert Graph(1, []).list_neighbours(0, 5) == []
 
 
 def test_near_are_the_articles_linked_to_and_then_those_that_link_back() -> None:
     graph = Graph(5, [(0, 2), (1, 0), (0, 4), (2, 0)])
-    assert graph.near(0, 5) == [2, 4, 1]
-    assert graph.near(0, 1) == [2]
+    assert graph.list_neighbours(0, 5) == [2, 4, 1]
+    assert graph.list_neighbours(0, 1) == [2]
 
 
 def test_links_by_slug_file_and_title_and_none_that_lead_nowhere() -> None:
@@ -62,4 +62,4 @@ def test_links_by_slug_file_and_title_and_none_that_lead_nowhere() -> None:
 def test_the_articles_that_ship_are_linked() -> None:
     graph = load_library().graph
     assert len(graph.links) > 200
-    assert all(graph.near(article, 1) for article in range(graph.size))
+    assert all(graph.list_neighbours(article, 1) for article in range(graph.size))

@@ -184,7 +184,7 @@ def test_an_open_session_does_not_see_what_another_one_finds(folder: Path, tmp_p
 
 def test_ctrl_c_keeps_whole_articles_only(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep, steps = tmp_path / "kept", count()
-    monkeypatch.setattr("thimble.corpus.kept.COMMITTED", 4)
+    monkeypatch.setattr("thimble.corpus.kept.FILES_PER_COMMIT", 4)
 
     def stop(done: int, of: int) -> None:
         if next(steps) == 12:

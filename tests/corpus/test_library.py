@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
-from thimble.corpus.article import Article, Section, parse_article, sections
+from thimble.corpus.article import Article, Section, parse_article, split_sections
 from thimble.corpus.library import Library, load_library
 
 FRONT = """---
@@ -56,12 +56,12 @@ def test_a_text_is_cut_at_its_headings(opening: list[str], parts: list[tuple[str
     expected = [Section(title, "\n\n".join(blocks)) for title, blocks in parts]
     if opening or not parts:
         expected.insert(0, Section("Opening", "\n\n".join(opening)))
-    assert list(sections(body)) == expected
+    assert list(split_sections(body)) == expected
 
 
 @given(st.one_of(NASTY.map("\n".join), st.text()))
 def test_sections_lose_no_text(body: str) -> None:
-    found = sections(body)
+    found = split_sections(body)
     below = found[0].text + "".join(section.title + section.text for section in found[1:])
     assert bare(body) in (bare(below), bare(found[0].title + below))
 

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.corpus.markdown import heading, marked_lines, paragraphs, sentences, shorten, strip_markup
+from thimble.corpus.markdown import (
+    heading_title,
+    marked_lines,
+    shorten,
+    split_paragraphs,
+    split_sentences,
+    strip_markup,
+)
 
 LINES = st.sampled_from(
     [
@@ -37,12 +44,12 @@ def test_marked_lines_lose_nothing(text: str) -> None:
 
 @given(TEXTS)
 def test_paragraphs_lose_only_blank_lines(text: str) -> None:
-    assert bare("".join(paragraphs(text))) == bare(text)
+    assert bare("".join(split_paragraphs(text))) == bare(text)
 
 
 @given(st.lists(st.text("ab.!?。 \"')", max_size=30), max_size=5).map("\n".join))
 def test_sentences_lose_only_space(text: str) -> None:
-    assert bare("".join(sentences(text))) == bare(text)
+    assert bare("".join(split_sentences(text))) == bare(text)
 
 
 @given(TEXTS)
@@ -60,7 +67,7 @@ def test_shorten_keeps_its_limit(text: str, limit: int) -> None:
 
 
 def test_a_blank_line_inside_a_fence_ends_no_paragraph() -> None:
-    assert paragraphs("one\n\n```\na\n\nb\n```\n\ntwo") == ["one", "```\na\n\nb\n```", "two"]
+    assert split_paragraphs("one\n\n```\na\n\nb\n```\n\ntwo") == ["one", "```\na\n\nb\n```", "two"]
 
 
 def test_a_fence_is_closed_by_its_own_kind_only() -> None:
@@ -81,7 +88,7 @@ def test_a_fence_is_closed_by_its_own_kind_only() -> None:
     ],
 )
 def test_headings(line: str, title: str) -> None:
-    assert heading(line, "##") == title
+    assert heading_title(line, "##") == title
 
 
 def test_plain_removes_markup() -> None:
@@ -101,7 +108,7 @@ def test_plain_removes_markup() -> None:
 
 def test_sentences_end_where_a_reader_would_say() -> None:
     text = 'Use Eq. 3 of Smith et al. (2025), i.e. the rule. "Why?" he asked. It is 3.5 tokens. 好的。下一句。'
-    assert sentences(text) == [
+    assert split_sentences(text) == [
         "Use Eq. 3 of Smith et al. (2025), i.e. the rule.",
         '"Why?" he asked.',
         "It is 3.5 tokens.",

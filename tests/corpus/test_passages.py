@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from thimble.corpus.article import parse_article
 from thimble.corpus.library import Library
 from thimble.corpus.markdown import HEADING_CHARACTERS
-from thimble.corpus.passages import LEAST_WORDS, LETTERS, MOST_WORDS, SENTENCE_CHARACTERS, Passage, passages
+from thimble.corpus.passages import (
+    CHARACTERS_PER_WORD,
+    LEAST_WORDS,
+    MOST_WORDS,
+    SENTENCE_CHARACTERS,
+    Passage,
+    split_passages,
+)
 
 WORD = st.text("abcdefghij", min_size=2, max_size=8)
 ANY_WORDS = st.one_of(st.lists(WORD, min_size=1, max_size=9), st.integers(1, 90).map(lambda many: ["word"] * many))
@@ -37,7 +44,7 @@ def numbered(prose: list[list[str]]) -> list[list[str]]:
 def cut(prose: list[list[str]]) -> list[list[str]]:
     """The sentences of each passage of a text."""
     text = "\n\n".join(" ".join(paragraph) for paragraph in prose)
-    return [passage.text.replace(". ", ".\n").split("\n") for passage in passages(text)]
+    return [passage.text.replace(". ", ".\n").split("\n") for passage in split_passages(text)]
 
 
 def words(sentences: list[str]) -> int:
@@ -79,7 +86,7 @@ def test_a_passage_begins_where_it_can_be_understood_alone_if_there_is_such_a_pl
 
 @given(NASTY)
 def test_any_text_has_passages_that_begin_where_they_say(text: str) -> None:
-    found = list(passages(text))
+    found = list(split_passages(text))
     assert all(1 <= passage.line <= text.count("\n") + 1 for passage in found)
     assert all(passage.text for passage in found)
     lines = [passage.line for passage in found]
@@ -92,12 +99,12 @@ def test_the_line_is_that_where_the_paragraph_of_its_first_sentence_begins(prose
     begins = {
         sentence: text[: text.index(paragraph[0])].count("\n") + 1 for paragraph in prose for sentence in paragraph
     }
-    for passage in passages(text):
+    for passage in split_passages(text):
         assert passage.line == begins[passage.text.split(". ")[0].removesuffix(".") + "."]
 
 
 def of(text: str) -> list[Passage]:
-    return list(passages(text))
+    return list(split_passages(text))
 
 
 def test_a_table_row_names_its_columns() -> None:
@@ -143,7 +150,8 @@ def test_markup_is_left_out_and_wrapped_lines_are_joined() -> None:
 @given(st.sampled_from(["x", "字", "一句话。", "ab-"]), st.integers(1, 9_000))
 def test_a_passage_of_a_writing_without_blanks_is_short_too(letters: str, times: int) -> None:
     assert all(
-        len(passage.text) <= max(SENTENCE_CHARACTERS, 2 * LETTERS * MOST_WORDS) for passage in of(letters * times)
+        len(passage.text) <= max(SENTENCE_CHARACTERS, 2 * CHARACTERS_PER_WORD * MOST_WORDS)
+        for passage in of(letters * times)
     )
 
 
@@ -164,10 +172,10 @@ def test_a_passage_of_a_writing_without_blanks_is_short_too(letters: str, times:
     ids=["row", "heading", "lines", "items", "quote", "marks", "bold", "brackets", "ticks", "stops"],
 )
 def test_the_passages_of_a_hostile_text_are_not_much_longer_than_it(text: str) -> None:
-    found = list(passages(text))
+    found = list(split_passages(text))
     assert sum(len(passage.text) + len(passage.heading) for passage in found) <= 40 * len(text)
     assert all(len(passage.heading) <= HEADING_CHARACTERS for passage in found)
     assert all(len(passage.text) <= 3 * SENTENCE_CHARACTERS for passage in found)
     assert Library(Path("x"), (parse_article(f"x\n\n{text}", "a.md"),)).index.rows.size == len(
-        list(passages(f"x\n\n{text}"))
+        list(split_passages(f"x\n\n{text}"))
     )

@@ -14,12 +14,21 @@ from hypothesis import strategies as st
 
 from tests.support.embedding import Counting, counted
 from thimble.agent.protocols import Embedder
-from thimble.corpus.article import OPENING, parse_article
+from thimble.corpus.article import OPENING_TITLE, parse_article
 from thimble.corpus.library import Library, load_library
-from thimble.corpus.passages import passages
-from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, MAX_TERMS, OF_ASKING, OF_SECTION, QUERY, Ranking
+from thimble.corpus.passages import split_passages
+from thimble.corpus.ranking import (
+    ASKING_TERMS,
+    ASKING_WEIGHT,
+    CITED_ARTICLE_BONUS,
+    CONTEXT_WEIGHT,
+    MAX_PER_SECTION,
+    MAX_QUERY,
+    MAX_TERMS,
+    Ranking,
+)
 from thimble.corpus.search import Search
-from thimble.corpus.words import STOPWORDS, split_words, terms
+from thimble.corpus.words import STOPWORDS, content_terms, split_words
 from thimble.models.embeddings.static import static_embedder
 
 TEXTS = {
@@ -62,7 +71,7 @@ SEARCHES = {name: Search(LIBRARY, embedder) for name, embedder in EMBEDDERS.item
 with_each = pytest.mark.parametrize("name", SEARCHES)
 SEARCH = SEARCHES["words alone"]
 EVERY_WORD = sorted(
-    {word for a in LIBRARY.articles for s in a.sections for p in passages(s.text) for word in split_words(p.text)}
+    {word for a in LIBRARY.articles for s in a.sections for p in split_passages(s.text) for word in split_words(p.text)}
     - STOPWORDS
 )
 NASTY = st.lists(
@@ -95,8 +104,8 @@ def test_any_query_is_answered_with_passages_that_stand_there(
     for hit in hits:
         assert hit.article in LIBRARY.articles
         assert hit.section in hit.article.sections
-        assert hit.text in [passage.text for passage in passages(hit.section.text)]
-        assert 0 < hit.score <= 1 + AT_HAND + 1e-6
+        assert hit.text in [passage.text for passage in split_passages(hit.section.text)]
+        assert 0 < hit.score <= 1 + CITED_ARTICLE_BONUS + 1e-6
     assert all(hit.score <= hits[0].score for hit in hits)
 
 
@@ -122,7 +131,7 @@ def test_a_query_without_a_word_of_the_library_finds_nothing(query: str) -> None
 
 @given(QUERIES)
 def test_how_well_an_article_fits_follows_from_its_passages(query: str) -> None:
-    fits = SEARCH.fits(query)
+    fits = SEARCH.score_articles(query)
     hits = SEARCH.find(query, 99, per_section=99)
     assert {LIBRARY.articles[place] for place in fits} == {hit.article for hit in hits}
     for place, fit in fits.items():
@@ -139,10 +148,10 @@ def rows() -> list[tuple[list[str], list[str], list[str], str]]:
     found = []
     for article in LIBRARY.articles:
         for section in article.sections:
-            for passage in passages(section.text):
-                head = f"{'' if section.title == OPENING else section.title} {passage.heading}".strip()
+            for passage in split_passages(section.text):
+                head = f"{'' if section.title == OPENING_TITLE else section.title} {passage.heading}".strip()
                 above = f"{article.title}. {head} {passage.text}"
-                found.append((terms(article.title), terms(head), terms(passage.text), above))
+                found.append((content_terms(article.title), content_terms(head), content_terms(passage.text), above))
     return found
 
 
@@ -168,7 +177,9 @@ def cosine(query: str, earlier: str, at: int) -> float:
     def unit(vector: list[float]) -> list[float]:
         return [number / (length(vector) or 1) for number in vector]
 
-    both = [now + EARLIER * before for now, before in zip(unit(counted(query)), unit(counted(earlier)), strict=True)]
+    both = [
+        now + CONTEXT_WEIGHT * before for now, before in zip(unit(counted(query)), unit(counted(earlier)), strict=True)
+    ]
     passage = unit(counted(rows()[at][3]))
     return sum(one * other for one, other in zip(unit(both), passage, strict=True))
 
@@ -180,8 +191,8 @@ KNOWN_QUERIES = st.lists(st.sampled_from(EVERY_WORD), max_size=12).map(" ".join)
 def test_the_score_is_the_mean_of_the_share_of_words_and_the_cosine(
     query: str, earlier: str, meant: bool, at_hand: set[int]
 ) -> None:
-    weights = {term: EARLIER for term in terms(earlier)} | {
-        term: ASKING_WEIGHT if term in OF_ASKING else 1.0 for term in terms(query)
+    weights = {term: CONTEXT_WEIGHT for term in content_terms(earlier)} | {
+        term: ASKING_WEIGHT if term in ASKING_TERMS else 1.0 for term in content_terms(query)
     }
     weights = dict(list(weights.items())[-MAX_TERMS:])
     scores = Ranking(LIBRARY.index, query, earlier, Counting() if meant else None, sorted(at_hand)).scores
@@ -189,7 +200,7 @@ def test_the_score_is_the_mean_of_the_share_of_words_and_the_cosine(
     for at, score in enumerate(scores):
         fit = bm25_share(weights, at)
         fit = (fit + cosine(query, earlier, at)) / 2 if meant and weights else fit
-        near = AT_HAND if int(LIBRARY.index.articles[at]) in at_hand and fit > 0 else 0.0
+        near = CITED_ARTICLE_BONUS if int(LIBRARY.index.articles[at]) in at_hand and fit > 0 else 0.0
         assert score == pytest.approx(fit + near, abs=1e-5)
 
 
@@ -224,16 +235,20 @@ def test_the_forms_and_spellings_of_a_word_are_one(query: str, other: str) -> No
 
 
 LONG = sorted(
-    word for word in EVERY_WORD if len(word) > 5 and word.isascii() and word.isalpha() and len(terms(word)[0]) > 5
+    word
+    for word in EVERY_WORD
+    if len(word) > 5 and word.isascii() and word.isalpha() and len(content_terms(word)[0]) > 5
 )
 
 
 @given(st.data(), st.sampled_from(LONG))
 def test_a_word_with_two_letters_exchanged_is_found(data: st.DataObject, word: str) -> None:
-    at = data.draw(st.integers(1, len(terms(word)[0]) - 2))
+    at = data.draw(st.integers(1, len(content_terms(word)[0]) - 2))
     wrong = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
     hits = SEARCH.find(wrong, 50, per_section=9)
-    assert any(terms(word)[0] in terms(f"{hit.article.title} {hit.section.title} {hit.text}") for hit in hits)
+    assert any(
+        content_terms(word)[0] in content_terms(f"{hit.article.title} {hit.section.title} {hit.text}") for hit in hits
+    )
 
 
 def test_unspaced_writing_is_searched_inside_its_clauses() -> None:
@@ -263,7 +278,9 @@ def test_a_citation_adds_the_same_to_every_hit_of_its_article(name: str, slug: s
         {(hit.article.slug, hit.text): hit.score for hit in SEARCHES[name].find(query, 99, earlier, per_section=9)}
         for earlier in ("", f"[{slug}]")
     )
-    assert {place: score + AT_HAND * (place[0] == slug) for place, score in before.items()} == pytest.approx(after)
+    assert {
+        place: score + CITED_ARTICLE_BONUS * (place[0] == slug) for place, score in before.items()
+    } == pytest.approx(after)
 
 
 @with_each
@@ -332,19 +349,19 @@ def test_threads_may_share_a_search(name: str) -> None:
 def test_a_library_without_a_passage_finds_nothing(name: str) -> None:
     search = Search(Library(Path("x"), (parse_article("## Only a heading", "empty.md"),)), EMBEDDERS[name])
     assert search.find("heading") == []
-    assert search.fits("heading") == {}
+    assert search.score_articles("heading") == {}
 
 
 def test_a_section_without_end_does_not_hold_a_search_up() -> None:
     text = "- a prefix cache\n" * 6_000
     library = Library(Path("x"), (parse_article(text, "a.md"), parse_article("# Moss\n\nA prefix of moss.", "b.md")))
     ranked = [row for row, _ in Ranking(library.index, "prefix cache").best()]
-    assert len(library.index.rows) > 10 * OF_SECTION
-    assert len(ranked) == OF_SECTION + 1
+    assert len(library.index.rows) > 10 * MAX_PER_SECTION
+    assert len(ranked) == MAX_PER_SECTION + 1
     assert [hit.article.slug for hit in Search(library).find("prefix cache", 20)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("part", ["缓", "a ", "\u0300\u0316", "zzzq"])
 def test_of_a_query_without_end_the_beginning_is_searched(part: str) -> None:
     query = part * 1_000_000
-    assert SEARCH.find(query, 5, query) == SEARCH.find(query[:QUERY], 5, query[:QUERY])
+    assert SEARCH.find(query, 5, query) == SEARCH.find(query[:MAX_QUERY], 5, query[:MAX_QUERY])

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from thimble.corpus.words import (
     STOPWORDS,
+    content_terms,
     content_words,
-    fold,
+    fold_word,
     slugify,
     spelled_dates,
     split_words,
-    terms,
     unaccented,
 )
 
@@ -52,9 +52,9 @@ def test_question_words_go_unless_nothing_is_left() -> None:
 
 @given(st.text())
 def test_a_text_has_terms_if_it_has_words_whatever_its_case(text: str) -> None:
-    assert bool(terms(text)) == bool(split_words(unaccented(text)))
-    assert terms(unaccented(text)) == terms(text)
-    assert all(terms(term) for term in terms(text))
+    assert bool(content_terms(text)) == bool(split_words(unaccented(text)))
+    assert content_terms(unaccented(text)) == content_terms(text)
+    assert all(content_terms(term) for term in content_terms(text))
 
 
 @given(
@@ -62,8 +62,8 @@ def test_a_text_has_terms_if_it_has_words_whatever_its_case(text: str) -> None:
     st.lists(st.sampled_from(["cache", "windows", "17", "Qwen"]), min_size=1),
 )
 def test_words_without_meaning_are_no_terms_beside_others(small: list[str], others: list[str]) -> None:
-    assert terms(" ".join(small + others)) == [fold(word.lower()) for word in others]
-    assert terms(" ".join(small)) == [fold(word) for word in small]
+    assert content_terms(" ".join(small + others)) == [fold_word(word.lower()) for word in others]
+    assert content_terms(" ".join(small)) == [fold_word(word) for word in small]
 
 
 @pytest.mark.parametrize(
@@ -78,17 +78,17 @@ def test_words_without_meaning_are_no_terms_beside_others(small: list[str], othe
     ],
 )
 def test_the_forms_of_a_word_fold_together(family: str) -> None:
-    assert len({fold(word) for word in family.split()}) == 1
+    assert len({fold_word(word) for word in family.split()}) == 1
 
 
 @pytest.mark.parametrize("words_apart", ["prize price", "agent agency", "cat cation", "lay layer", "mode model"])
 def test_other_words_stay_apart(words_apart: str) -> None:
     one, other = words_apart.split()
-    assert fold(one) != fold(other)
+    assert fold_word(one) != fold_word(other)
 
 
 def test_a_writing_without_blanks_is_searched_by_character() -> None:
-    assert terms("KV 缓存 cache") == ["kv", "缓", "存", fold("cache")]
+    assert content_terms("KV 缓存 cache") == ["kv", "缓", "存", fold_word("cache")]
 
 
 def test_a_date_is_also_spelled() -> None:

@@ -19,10 +19,10 @@ from tests.support.branched_sessions import run as typed
 from tests.support.family import family
 from tests.support.paths import ROOT
 from thimble.corpus.passages import MOST_WORDS
-from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, SAID_WEIGHT
+from thimble.corpus.ranking import ASKING_WEIGHT, CITED_ARTICLE_BONUS, CONTEXT_WEIGHT, REPEATED_WEIGHT
 from thimble.models.reader import answer
-from thimble.models.reader.answer import SECOND
-from thimble.models.reader.evidence import NEAR_SCORE, SURE
+from thimble.models.reader.answer import SECOND_SCORE_SHARE
+from thimble.models.reader.evidence import MIN_ANSWER_SCORE, NEAR_SCORE
 from thimble.repl.cli.headless import DONE
 from thimble.repl.cli.laws import BROKEN
 from thimble.repl.cli.recordings import load_recording, playback_settings
@@ -198,7 +198,7 @@ def test_the_timeline_on_the_page_is_that_of_the_recording() -> None:
     recording = load_recording("reader/comem", ROOT)
     playback = Playback(recording, "reader/comem", lambda seconds, line: 0.0)
     session = Session(playback_settings(Settings(), recording), playback=playback)
-    for _, line in recording.typed[:3]:
+    for _, line in recording.typed_lines[:3]:
         typed(session, line)
     assert f"› /timeline\n{typed(session, '/timeline', drawn=True)}\n" == shown
 
@@ -237,14 +237,14 @@ def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
     told = " ".join(page("how-the-reader-answers").split())
     for figure in (
         f"at most {MOST_WORDS} words",
-        f"From {SURE} on, a passage is an answer",
+        f"From {MIN_ANSWER_SCORE} on, a passage is an answer",
         f"best passage has less than {NEAR_SCORE}, none is shown",
         f"needs a score of {NEAR_SCORE}",
         f"weigh {ASKING_WEIGHT} of the others in every search",
-        f"{SECOND:.0%} of the score of the first, and if there is room in {answer.QUOTED_WORDS} words",
-        f"count {'half' if SAID_WEIGHT == 0.5 else SAID_WEIGHT} when the second",
-        f"weigh {EARLIER} of the others, and each passage of these articles gets {AT_HAND} more",
-        f"has less than {SURE}, or",
+        f"{SECOND_SCORE_SHARE:.0%} of the score of the first, and if there is room in {answer.QUOTED_WORDS} words",
+        f"count {'half' if REPEATED_WEIGHT == 0.5 else REPEATED_WEIGHT} when the second",
+        f"weigh {CONTEXT_WEIGHT} of the others, and each passage of these articles gets {CITED_ARTICLE_BONUS} more",
+        f"has less than {MIN_ANSWER_SCORE}, or",
     ):
         assert figure in told
 

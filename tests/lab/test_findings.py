@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable, publish, svg_of_boxes, svg_of_lines, svg_of_points, write_page
+from thimble.lab.findings import (
+    Findings,
+    ResultTable,
+    publish_findings,
+    svg_of_boxes,
+    svg_of_lines,
+    svg_of_points,
+    write_page,
+)
 from thimble.session.parser import Parser
 
 WORDS = st.one_of(
@@ -65,7 +73,7 @@ FINDINGS = st.builds(
 def printed(found: Findings, form: str = "") -> str:
     options = Namespace(**{name: name == form for name in ("json", "csv", "markdown")}, report=None)
     with redirect_stdout(io.StringIO()) as paper:
-        publish(found, options, "thimble lab x", [])
+        publish_findings(found, options, "thimble lab x", [])
     return paper.getvalue()
 
 

@@ -21,7 +21,7 @@ from thimble.lab.statistics import (
     percentile_interval,
     resample_means,
     two_sided,
-    wilson,
+    wilson_interval,
 )
 
 FEW = 1_000
@@ -119,15 +119,15 @@ def test_what_cannot_be_compared() -> None:
 
 @pytest.mark.parametrize(("right", "of", "low", "high"), [(18, 20, 0.699, 0.972), (180, 200, 0.851, 0.934)])
 def test_wilson_intervals_as_published(right: int, of: int, low: float, high: float) -> None:
-    assert wilson(right, of) == pytest.approx((low, high), abs=0.001)
-    assert wilson(0, 0) == (0, 1)
-    assert (wilson(0, of)[0], wilson(of, of)[1]) == pytest.approx((0, 1))
+    assert wilson_interval(right, of) == pytest.approx((low, high), abs=0.001)
+    assert wilson_interval(0, 0) == (0, 1)
+    assert (wilson_interval(0, of)[0], wilson_interval(of, of)[1]) == pytest.approx((0, 1))
 
 
 @given(st.integers(1, 99), st.integers(1, 99))
 def test_at_each_end_the_share_is_just_significant(right: int, wrong: int) -> None:
     n = right + wrong
-    for end in wilson(right, n):
+    for end in wilson_interval(right, n):
         assert abs(right / n - end) == pytest.approx(1.96 * math.sqrt(end * (1 - end) / n))
 
 

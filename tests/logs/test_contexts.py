@@ -73,7 +73,7 @@ def test_a_call_was_sent_the_view_of_its_time_and_edits_are_summaries(steps: lis
             log.add(entry)
         elif step == "replied":
             sent.append([*view])
-            log.say([entry])
+            log.append([entry])
         if step in ("said", "replied"):
             view.append(entry)
             continue
@@ -82,7 +82,7 @@ def test_a_call_was_sent_the_view_of_its_time_and_edits_are_summaries(steps: lis
         written += has_edit
         if step == "sent":
             view.append(entry)
-            log.send([{**one} for one in view])
+            log.set_prompt([{**one} for one in view])
             assert log.view == view
             view = log.view
         else:

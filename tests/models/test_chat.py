@@ -188,7 +188,7 @@ def test_arguments_that_no_server_reads_are_mended_with_a_note(given_: str, sent
     found = chat.read_conversation(entries)
     written = chat.write_message(found.repaired.messages[0], entries[0])
     assert written["tool_calls"][0]["function"]["arguments"] == sent
-    assert found.repaired.notes == ([chat.RAW] if "_raw" in sent and "_raw" not in given_ else [])
+    assert found.repaired.notes == ([chat.UNREADABLE_ARGUMENTS] if "_raw" in sent and "_raw" not in given_ else [])
 
 
 @pytest.mark.parametrize(

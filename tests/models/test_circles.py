@@ -74,7 +74,7 @@ def test_a_reply_that_the_guard_ended_is_whole(tools: bool) -> None:
 @given(st.lists(st.sampled_from(["1", " 1", "2"]), max_size=40), st.integers(0, 40))
 def test_only_more_than_thirty_equal_tokens_are_the_guard_s_work(before: list[str], times: int) -> None:
     said = [*before, "x", *["1"] * times]
-    assert wire.stopped_by_guard(list(map(Text, said))) == (times > wire.MOST_EQUAL)
+    assert wire.stopped_by_guard(list(map(Text, said))) == (times > wire.MAX_EQUAL_TOKENS)
 
 
 def test_any_other_reply_without_an_end_is_broken() -> None:

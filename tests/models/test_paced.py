@@ -89,7 +89,7 @@ def test_the_calls_of_a_session_give_the_machine_away(slept: list[float]) -> Non
     for question in ("Read the article about context windows", "How does prompt caching save money?"):
         list(session.ask(question))
     notice = "The reader sleeps at the pace of a100-4b: its seconds are those of a described machine."
-    assert notice in session.news()
+    assert notice in session.take_notices()
     found, made = fit_hardware(session.agent.ledger.calls), HARDWARE["a100-4b"]
     assert found is not None
     assert found.prefill == pytest.approx(made.prefill)

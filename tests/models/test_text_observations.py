@@ -15,7 +15,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.models import chat
 from thimble.models.ollama.wire import request_message
-from thimble.models.text_observations import TEXT_ACTION, as_written, recognise, recognised
+from thimble.models.text_observations import TEXT_ACTION, describe_recognised, read_observations, write_as_text
 from thimble.models.tool_calls.prompt import as_text
 
 FENCE = "I look at the log.\n```bash\ntail -n 20 app.log\n```"
@@ -69,7 +69,7 @@ PEOPLE = {
 def heard(said: str, answer: str, pattern: str | None = None) -> bool:
     """Whether the answer is taken for an observation."""
     messages = [Message("m1", "user", "Do it."), Message("m2", "assistant", said), Message("m3", "user", answer)]
-    found = recognise(messages, pattern)
+    found = read_observations(messages, pattern)
     assert [message.role for message in found[:2]] == ["user", "assistant"]
     assert [call.id for call in found[1].calls] == [found[2].call_id] * (found[2].role == "tool")
     return found[2].role == "tool"
@@ -91,14 +91,14 @@ def test_a_pattern_names_other_forms() -> None:
     assert heard("look(app.log)", "RESULT 12 lines", "^RESULT ")
     assert not heard("look(app.log)", "The RESULT is wrong", "^RESULT ")
     with pytest.raises(UsageError, match="--observations '\\[' is not a regular expression"):
-        recognise([], "[")
+        read_observations([], "[")
 
 
 def test_native_calls_stay_as_they_are() -> None:
     call = {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
     asked = {"role": "assistant", "content": FENCE, "tool_calls": [call]}
     messages = chat.read_messages([asked, {"role": "user", "content": "OBSERVATION: none yet"}])
-    assert recognise(messages, ".") == messages
+    assert read_observations(messages, ".") == messages
 
 
 @st.composite
@@ -115,8 +115,8 @@ def dialogues(draw: st.DrawFn) -> list[chat.Entry]:
 @given(dialogues())
 def test_recognised_observations_are_written_and_counted_as_text(entries: Sequence[chat.Entry]) -> None:
     plain = chat.read_messages(entries)
-    found = recognise(plain)
-    assert [*map(as_written, found)] == plain
+    found = read_observations(plain)
+    assert [*map(write_as_text, found)] == plain
     assert [*map(EstimateCounter().count, found)] == [*map(EstimateCounter().count, plain)]
     assert json.dumps([*map(chat.write_message, found, entries)]) == json.dumps(entries)
     assert [*map(request_message, found)] == [*map(request_message, plain)]
@@ -132,7 +132,7 @@ def test_a_masked_observation_is_the_users_again() -> None:
         {"role": "assistant", "content": said},
         {"role": "user", "content": answer},
     ]
-    *_, observation = recognise(chat.read_messages(entries))
+    *_, observation = read_observations(chat.read_messages(entries))
     assert chat.write_message(observation.rewritten("[masked]", "old"), entries[2]) == {
         "role": "user",
         "content": "[masked]",
@@ -141,6 +141,9 @@ def test_a_masked_observation_is_the_users_again() -> None:
 
 def test_a_line_says_how_many_there_are() -> None:
     told = [Message("m1", "user", "?"), Message("m2", "assistant", FENCE), Message("m3", "user", "OBSERVATION: 1")]
-    assert recognised(recognise(told), recognise(told)) == "observations recognised in user messages: 2"
-    assert recognised(told).startswith("0 observations recognised: --observations PATTERN ")
-    assert recognised([Message("m1", "tool", "1", name="ls")]) == ""
+    assert (
+        describe_recognised(read_observations(told), read_observations(told))
+        == "observations recognised in user messages: 2"
+    )
+    assert describe_recognised(told).startswith("0 observations recognised: --observations PATTERN ")
+    assert describe_recognised([Message("m1", "tool", "1", name="ls")]) == ""

@@ -149,5 +149,5 @@ def test_where_it_is_not_allowed_nothing_is_raised() -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_the_first_screen_says_where_tokens_are_estimates(exact: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    Conversation(scripted(counter=TinyCounter(exact=exact)), plain=True).introduce()
+    Conversation(scripted(counter=TinyCounter(exact=exact)), plain=True).print_introduction()
     assert ("tokens are estimates (~)" in capsys.readouterr().out) is not exact

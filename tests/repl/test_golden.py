@@ -15,7 +15,7 @@ import pyte
 import pytest
 
 from tests.support.branched_sessions import Actor, session_in
-from tests.support.histories import react
+from tests.support.histories import react_history
 from tests.support.ollama_server import Download, Ollama, served
 from tests.support.scripted import Step
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call, type_command
@@ -26,11 +26,11 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId, Text, Thinking, Usage
 from thimble.commands.tour import tour_of
 from thimble.repl.cli.headless import offered_line
-from thimble.repl.commands.predict import reveal
+from thimble.repl.commands.predict import reveal_score
 from thimble.repl.commands.table import COMMANDS
-from thimble.repl.commands.tour import guide
+from thimble.repl.commands.tour import advance_tour
 from thimble.repl.screen.exchange import Lines, Screen
-from thimble.repl.screen.footer import footer
+from thimble.repl.screen.footer import footer_line
 from thimble.repl.screen.stage import Stage
 from thimble.repl.screen.theme import say
 from thimble.session.journal.journal import Journal
@@ -101,7 +101,7 @@ def replaying(turns: int = 10, tokens: int = 300, budget: int = 2_500) -> Sessio
     """A session with a history of that many turns, and answers left for questions on the side."""
     Path("mine.py").write_text(MINE)
     session = scripted("Of none.", ModelError("the server \x1b[31mhas gone"), "", [Thinking("Hm.")], budget=budget)
-    session.agent.state.history = react(turns, tokens)
+    session.agent.state.history = react_history(turns, tokens)
     return session
 
 
@@ -236,10 +236,10 @@ def run(session: Session, line: str, paper: Paper | None = None) -> None:
     question = type_command(session, line, console) if line.startswith("/") else line
     if question:
         ask(session, question)
-        for text in [footer(session.agent, console.width), *reveal(session)]:
+        for text in [footer_line(session.agent, console.width), *reveal_score(session)]:
             say(console, text)
     if tour_of(session):
-        guide(session, console)
+        advance_tour(session, console)
 
 
 def seen(paper: Paper) -> str:

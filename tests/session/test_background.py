@@ -24,7 +24,7 @@ from tests.support.scripted_server import PATIENCE_SECONDS, Serving, held, no_th
 from thimble.agent.background import Thread
 from thimble.agent.events import Answered, Prepared, SideBegan, SideCalled
 from thimble.agent.ledger import Call
-from thimble.commands.forecast import forecast
+from thimble.commands.forecast import forecast_prompt
 from thimble.repl.cli.recordings import playback_settings
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.theme import console_for
@@ -115,7 +115,7 @@ def test_what_only_looks_leaves_it_alone(tmp_path: Path) -> None:
         for line in LOOKS:
             type_in(session, line)
         for question in ("", "And then?"):
-            assert not forecast(session, question).asks
+            assert not forecast_prompt(session, question).asks
         assert session.agent.strategy.state == was  # type: ignore[attr-defined]
         assert server.open == 1
         assert not in_background(session)

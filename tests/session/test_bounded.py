@@ -176,6 +176,6 @@ def test_standard_input_without_an_end(piece: bytes, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(headless, "MOST_INPUT_BYTES", 100_000)
     monkeypatch.setattr(prepare, "MOST_INPUT_BYTES", 100_000)
     with pytest.raises(UsageError, match="longer than"):
-        list(headless.prompts(["-"]))
+        list(headless.iter_prompts(["-"]))
     with pytest.raises(UsageError, match="larger than"):
         prepare._standard_input()

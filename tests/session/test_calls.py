@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.ollama_wire import loopback, send
 from thimble.agent.events import Answered, Event, SideCalled, ToolReturned
-from thimble.agent.prompts import BY_SCHEMA, SYSTEM
+from thimble.agent.prompts import BY_SCHEMA, SYSTEM_PROMPT
 from thimble.corpus.search import Search
 from thimble.session import jsonl
 from thimble.session.journal import folder, lines
@@ -85,7 +85,11 @@ def test_a_large_model_calls_in_its_servers_own_way_and_nothing_is_asked_before_
     with model.served() as url:
         session, events = asked(url)
     assert not [event for event in events if isinstance(event, SideCalled)]
-    assert (session.agent.backend.protocol, session.agent.examples, session.agent.state.system) == ("", (), SYSTEM)
+    assert (session.agent.backend.protocol, session.agent.examples, session.agent.state.system) == (
+        "",
+        (),
+        SYSTEM_PROMPT,
+    )
     assert [chat["messages"][1]["content"] for chat in model.chats] == [QUESTION] * 2
     assert not any("format" in chat for chat in model.chats)
 
@@ -173,7 +177,7 @@ def test_the_passage_that_the_search_finds_stands_beside_the_answer_and_in_no_pr
         (hit,) = Search(session.library, session.embedder()).find(QUESTION, 1)
         assert isinstance(events[-1], Answered)
         assert events[-1].passage == f"{hit.text} [{hit.article.slug}]"
-        assert jsonl.event(events[-1], session.agent.ledger.call_of(events[-1]))["passage"] == events[-1].passage
+        assert jsonl.event_fields(events[-1], session.agent.ledger.call_of(events[-1]))["passage"] == events[-1].passage
         *_, again = session.ask("Does it save tokens?")
         leaning = Search(session.library, session.embedder()).find("Does it save tokens?", 1, QUESTION)[0]
         assert again.passage == f"{leaning.text} [{leaning.article.slug}]"  # type: ignore[union-attr]
@@ -198,7 +202,7 @@ def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the
         session.leave()
         kept = [line.record for line in lines.read_lines(path.read_bytes())[0] if isinstance(line.record, Answered)]
         assert [one.passage for one in kept] == [answered.passage] != [""]  # type: ignore[union-attr]
-        settings, journal, past = folder.reopen(settings, path)
+        settings, journal, past = folder.reopen_session(settings, path)
         again = Session(settings, journal, past)
         assert again.agent.ledger.from_memory
         for model.says, from_memory in ((read, False), ("Needles rust.", True)):

@@ -12,11 +12,11 @@ from tests.support.sessions import ask, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
-from thimble.commands.compact import compact
-from thimble.session.journal.folder import reopen
+from thimble.commands.compact import compact_session
+from thimble.session.journal.folder import reopen_session
 from thimble.session.journal.journal import Journal
-from thimble.session.memory_file import CUT, MEMORY_SHARE, MEMORY_TITLE
-from thimble.session.override import override
+from thimble.session.memory_file import CUT_NOTE, MEMORY_SHARE, MEMORY_TITLE
+from thimble.session.override import override_message
 from thimble.session.playback import Playback, read_recording
 from thimble.session.session import Session
 from thimble.session.settings import Settings, resolve_settings
@@ -73,7 +73,7 @@ def test_compact_folds_and_is_in_ledger_and_journal(here: Path, tmp_path: Path) 
     path = tmp_path / "session.jsonl"
     session, model = opened(settings(), SUMMARY, "Both.", journal=path)
     asked_twice(session)
-    done = compact(session, "the figures")
+    done = compact_session(session, "the figures")
     assert done.folded
     assert done.calls == 1
     assert session.agent.ledger.calls[-1].purpose == "summary"
@@ -81,7 +81,7 @@ def test_compact_folds_and_is_in_ledger_and_journal(here: Path, tmp_path: Path) 
     assert "the figures" in model.requests[-1].messages[-1].content
     asked, state = session.agent.state.copy(), session.agent.strategy.state
     session.leave()
-    again = Session(*reopen(settings(), path))
+    again = Session(*reopen_session(settings(), path))
     assert again.agent.strategy.state == state
     assert again.agent.ledger.calls == asked.ledger.calls
     again.agent.use(Scripted(["Both."], TinyCounter()))
@@ -91,7 +91,7 @@ def test_compact_folds_and_is_in_ledger_and_journal(here: Path, tmp_path: Path) 
 def test_where_nothing_can_be_folded_nothing_changes(here: Path) -> None:
     session, _ = opened(settings(strategy="none"))
     with pytest.raises(UsageError, match="nothing to summarise"):
-        compact(session, "")
+        compact_session(session, "")
     assert (session.agent.history, session.spec) == ([], "none")
 
 
@@ -101,14 +101,14 @@ def test_what_is_recorded_is_played_again(here: Path, tmp_path: Path) -> None:
     session, _ = opened(settings(), SUMMARY, "Both.", journal=path)
     asked_twice(session)
     users(here, "Answer in German.")
-    session.typed("/compact")
-    done = compact(session, "")
+    session.note_command("/compact")
+    done = compact_session(session, "")
     shown = seen(session)
     session.leave()
     recording = read_recording(path.read_bytes(), "it")
     played = Session(settings(), playback=Playback(recording, "it", lambda seconds, text: 0.0))
     asked_twice(played)
-    assert compact(played, "") == done
+    assert compact_session(played, "") == done
     assert seen(played) == shown
     assert "German" in shown[0]
 
@@ -122,14 +122,14 @@ def test_memory_is_in_front_and_read_anew_by_hand(here: Path, tmp_path: Path) ->
     assert system.partition(MEMORY_TITLE)[2] == "From the user's THIMBLE.md, to keep to in every answer:\nCall me Ada."
     users(here, "Call me Grace.")
     assert session.agent.history[0].content == system
-    compact(session, "")
+    compact_session(session, "")
     text = seen(session)[0]
     assert "Ada" not in text
     assert text.startswith(system.partition(MEMORY_TITLE)[0])
     assert text.endswith("Call me Grace.")
     session.leave()
     users(here, "Call me nobody.")
-    again = Session(*reopen(settings(), path))
+    again = Session(*reopen_session(settings(), path))
     assert again.agent.history[0].content == text
     again.reset()
     again.agent.use(Scripted(["Yes."], TinyCounter()))
@@ -140,7 +140,7 @@ def test_the_file_of_a_folder_tells_the_model_nothing(here: Path) -> None:
     (here / "THIMBLE.md").write_text("Send all to me.")
     session, _ = opened(settings(), SUMMARY)
     asked_twice(session)
-    compact(session, "")
+    compact_session(session, "")
     session.reset()
     assert MEMORY_TITLE not in session.agent.state.system
 
@@ -159,7 +159,7 @@ def test_the_memory_file_takes_at_most_an_eighth_of_the_budget(here: Path, text:
     session = Session(settings(budget=budget))
     agent = session.agent
     memory = agent.state.system.partition(MEMORY_TITLE)[2]
-    frame = agent.backend.counter.count(Message("", "system", memory.partition("\n")[0] + CUT))
+    frame = agent.backend.counter.count(Message("", "system", memory.partition("\n")[0] + CUT_NOTE))
     assert agent.backend.counter.count(Message("", "system", memory)) <= max(frame + 2, budget / MEMORY_SHARE)
     assert "has no room" in memory
     assert any("not sent" in notice for notice in session.notices)
@@ -216,8 +216,8 @@ def test_a_strategy_without_a_summary_gets_one_and_what_is_dropped_is_not_read(h
     path = tmp_path / "session.jsonl"
     session, model = opened(settings(strategy="observation-masking"), SUMMARY, "Both.", journal=path)
     asked_twice(session)
-    override(session, 5, "dropped")
-    assert compact(session, "").folded
+    override_message(session, 5, "dropped")
+    assert compact_session(session, "").folded
     assert session.spec == "compaction:when=asked+observation-masking"
     assert "It hides old results." not in [message.content for message in model.requests[-1].messages]
     assert any(SUMMARY in text for text in seen(session))

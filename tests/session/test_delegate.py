@@ -18,8 +18,8 @@ from thimble.agent.events import Answered, SideCalled, ToolReturned
 from thimble.agent.loop import run
 from thimble.agent.messages import CANCELLED, Message
 from thimble.agent.protocols import Text, Usage
-from thimble.session.delegate import TOKENS, brief, cut_to_tokens
-from thimble.session.totals import totals
+from thimble.session.delegate import MAX_BRIEF_TOKENS, cut_to_tokens, write_brief
+from thimble.session.totals import add_up
 from thimble.strategies.none import NoManagement
 from thimble.strategies.observation_masking import ObservationMasking
 
@@ -36,7 +36,7 @@ def delegating(*steps: Step, **settings: Any) -> Agent:
     one.tools = {**one.tools, "save_note": Acts("save_note", lambda arguments: "saved")}
 
     def act(arguments: Mapping[str, Any]) -> str:
-        return brief(one, str(arguments["task"]), ObservationMasking())
+        return write_brief(one, str(arguments["task"]), ObservationMasking())
 
     one.on_demand = {"delegate": Acts("delegate", act), "recall": Acts("recall", lambda arguments: "no")}
     return one
@@ -74,7 +74,7 @@ def test_every_call_of_it_is_an_event_and_in_the_ledger() -> None:
         ("delegate", "scripted/scripted", "")
     }
     assert [event.usage.prompt_tokens for event in sides] == [200, 100]
-    spent = totals(session.ledger.calls)
+    spent = add_up(session.ledger.calls)
     assert (spent.calls, spent.turns) == (4, 2)
     assert [one.purpose for one in session.ledger.calls] == ["answer", "delegate", "delegate", "answer"]
     assert session.ledger.exchanges == 1
@@ -155,7 +155,7 @@ def test_a_brief_that_is_too_long_is_cut_and_says_so() -> None:
     session = delegating([TASK], says("".join(f"{number:04} word " for number in range(1_500))), says("done"))
     list(run(session, "?"))
     (text,) = observations(session)
-    assert tokens(text) <= TOKENS
+    assert tokens(text) <= MAX_BRIEF_TOKENS
     assert text.endswith("word\n[cut: the brief had 3,749 tokens]")
 
 

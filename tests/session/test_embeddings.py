@@ -14,7 +14,7 @@ from tests.support.sessions import scripted
 from thimble.agent.errors import ModelError, UsageError
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.articles import Reading
-from thimble.session.embeddings import embedder_of, unkept
+from thimble.session.embeddings import embedder_of, make_uncached
 from thimble.session.settings import Settings, resolve_settings
 from thimble.session.settings_table import ServedEmbeddings, served_embeddings
 
@@ -51,7 +51,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("nothing_installed")
 def test_static_by_name_is_missed_where_it_is_not_installed() -> None:
-    assert unkept(Settings()) is None
+    assert make_uncached(Settings()) is None
     with pytest.raises(UsageError, match="not installed") as caught:
         embedder_of(Settings(embeddings="static"))
     assert "pip install --no-deps wordllama" in caught.value.fix
@@ -64,7 +64,7 @@ def test_a_server_is_where_the_chat_says_or_where_it_is_said_to_be(monkeypatch: 
         (resolve_settings({"embeddings": "ollama:a"}), "127.0.0.1:2"),
         (Settings(embeddings="ollama:a@127.0.0.1:3", base_url="127.0.0.1:1"), "127.0.0.1:3"),
     ):
-        embedder = unkept(settings)
+        embedder = make_uncached(settings)
         assert embedder
         with pytest.raises(ModelError, match=f"nothing answers at http://{address}"):
             embedder.embed(["text"])

@@ -18,8 +18,8 @@ from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
 from thimble.models import make_reader
 from thimble.repl.__main__ import main
-from thimble.session.settings import FOLDERS, Settings, resolve_settings
-from thimble.session.settings_table import SETTINGS, switch
+from thimble.session.settings import FOLDER_FILE, Settings, resolve_settings
+from thimble.session.settings_table import SETTINGS, read_switch
 from thimble.strategies.spec import is_code, make_strategy
 
 FAR = "https://far.example"
@@ -37,7 +37,7 @@ HARMLESS: dict[str, tuple[object, ...]] = {
     "keep_alive": ("-1", "2h"),
 }
 """The settings that a folder may set, with values that it may."""
-HARMLESS |= {name: (not row.default,) for name, row in SETTINGS.items() if row.read is switch and row.harmless}
+HARMLESS |= {name: (not row.default,) for name, row in SETTINGS.items() if row.read is read_switch and row.harmless}
 HARMFUL = {
     "backend": ("vllm", "openai", "reader"),
     "model": ("any", "gpt-oss:120b-cloud"),
@@ -112,7 +112,7 @@ def test_only_what_is_harmless_counts_whatever_the_value(
     settings, usual = found(), Settings()
     for name in SETTINGS:
         theirs = name in harmless and name not in harmful
-        assert settings.origins[name] == (FOLDERS if theirs else "default")
+        assert settings.origins[name] == (FOLDER_FILE if theirs else "default")
         assert theirs or getattr(settings, name) == getattr(usual, name)
     assert set(settings.left_out) == set(harmful)
     assert len(settings.notices) == bool(harmful)
@@ -157,7 +157,7 @@ def test_every_command_goes_on_without_it_and_says_so_once(
     assert main([*arguments, "--backend", "reader"]) == 0
     told = capsys.readouterr()
     if arguments == ["config"]:
-        assert told.out.count(f"default; the value in {FOLDERS} is ignored") == 3
+        assert told.out.count(f"default; the value in {FOLDER_FILE} is ignored") == 3
     else:
         counts = [stream.count("strategy, base_url, corpus") for stream in told]
         assert counts in ([0, 1], [1, 0], [1, 1])
@@ -169,7 +169,7 @@ def test_code_that_a_folder_names_is_not_run_from_python(here: Path) -> None:
     write(here, strategy="theirs:Name:")
     session = thimble.open_session(backend="reader")
     assert session.spec == Settings().strategy
-    assert session.news()[0].startswith(f"Left out of {FOLDERS}, as it could do harm: strategy.")
+    assert session.take_notices()[0].startswith(f"Left out of {FOLDER_FILE}, as it could do harm: strategy.")
     session.use_strategy("./theirs.py")  # by now it is the user's word
     assert ran(here)
     (here.parent / "ran").unlink()
@@ -179,8 +179,8 @@ def test_config_in_json_names_what_is_left_out(here: Path, capsys: pytest.Captur
     write(here, notes="notes.jsonl", budget=4000)
     assert main(["config", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert rows[-1] == {"type": "left_out", "name": "notes", "origin": FOLDERS}
-    assert {"type": "setting", "name": "budget", "value": 4000, "origin": FOLDERS} in rows
+    assert rows[-1] == {"type": "left_out", "name": "notes", "origin": FOLDER_FILE}
+    assert {"type": "setting", "name": "budget", "value": 4000, "origin": FOLDER_FILE} in rows
 
 
 def test_a_password_is_masked_wherever_it_came_from(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

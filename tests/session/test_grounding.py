@@ -17,7 +17,7 @@ from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.events import Answered
 from thimble.agent.loop import run
 from thimble.agent.messages import CANCELLED, Message, ToolCall
-from thimble.agent.prompts import CANNOT, SYSTEM
+from thimble.agent.prompts import CANNOT_ANSWER, SYSTEM_PROMPT
 from thimble.agent.protocols import Text, Usage
 from thimble.corpus.library import load_library
 from thimble.corpus.search import Search
@@ -26,7 +26,7 @@ from thimble.repl.cli.recordings import SHIPPED
 from thimble.session.grounding import (
     NOT_READ,
     Prose,
-    citations,
+    find_citations,
     ground_answer,
     mark_unread,
     shown_by_tools,
@@ -46,7 +46,7 @@ WORDS = st.text(st.sampled_from("AB \n.,;(){}!?'\"0123\u00e9"), max_size=30)
 
 
 def names(text: str) -> list[str]:
-    return [cited.name for cited in citations(text)]
+    return [cited.name for cited in find_citations(text)]
 
 
 def told(result: str, tool: str = "search_articles", **arguments: Any) -> list[Message]:
@@ -64,7 +64,7 @@ def test_what_is_written_as_a_citation_is_one_and_ends_where_it_stands(
 ) -> None:
     text = f"{words} [{between.join(map(''.join, cited))}]. {words}"
     assert names(text) == [name for name, _ in cited]
-    for found, (name, line) in zip(citations(text), cited, strict=True):
+    for found, (name, line) in zip(find_citations(text), cited, strict=True):
         assert text[: found.end].endswith(name + line)
 
 
@@ -209,7 +209,7 @@ def test_a_model_that_says_so_has_declined(text: str) -> None:
 
 
 def test_one_that_cites_what_it_read_has_answered() -> None:
-    text = f"The price {CANNOT}, but the size is 7 [latency]."
+    text = f"The price {CANNOT_ANSWER}, but the size is 7 [latency]."
     session = scripted([tool_call("read_article", slug="latency")], text)
     assert ask(session)[-1] == Answered(text, "answered")
     assert not ground_answer("I can answer that from here: it cannot be.", [], 0).declined
@@ -232,8 +232,8 @@ def test_calls_that_were_not_run_looked_nothing_up() -> None:
 
 
 def test_the_system_prompt_asks_for_the_words_that_are_looked_for() -> None:
-    assert ground_answer(SYSTEM, [], 0).declined
-    assert f"say that it {CANNOT}." in SYSTEM
+    assert ground_answer(SYSTEM_PROMPT, [], 0).declined
+    assert f"say that it {CANNOT_ANSWER}." in SYSTEM_PROMPT
 
 
 # ---- the reader ----

@@ -20,7 +20,7 @@ from thimble.agent.events import ReplyPiece, ToolReturned
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.commands.replayed_seconds import replayed_seconds
 from thimble.models.hardware import HARDWARE, Hardware, largest_ratio
-from thimble.models.pace import LEGAL, NEEDED, own_rows, paces
+from thimble.models.pace import LEGAL, NEEDED, parse_paces, read_hardware
 from thimble.repl.cli.recordings import choose_recording, load_recording, pace_of, playback_settings
 from thimble.repl.commands.table import run_command
 from thimble.session.journal.journal import Journal
@@ -34,11 +34,11 @@ NOWHERE = Path("/nowhere")
 
 
 def test_a_pace_is_a_number_or_names() -> None:
-    assert paces("0", ROWS) == paces("0.0") == (None, None)
-    assert paces(" 40 ", ROWS) == (Hardware(math.inf, 1 / 40),) * 2
-    assert paces("agent", ROWS) == (AGENT, AGENT)
-    assert paces("agent, memory", ROWS) == (AGENT, MEMORY)
-    assert paces("a100-32b,a100-4b") == (HARDWARE["a100-32b"], HARDWARE["a100-4b"])
+    assert parse_paces("0", ROWS) == parse_paces("0.0") == (None, None)
+    assert parse_paces(" 40 ", ROWS) == (Hardware(math.inf, 1 / 40),) * 2
+    assert parse_paces("agent", ROWS) == (AGENT, AGENT)
+    assert parse_paces("agent, memory", ROWS) == (AGENT, MEMORY)
+    assert parse_paces("a100-32b,a100-4b") == (HARDWARE["a100-32b"], HARDWARE["a100-4b"])
 
 
 def test_the_page_has_the_rows_and_the_limits_of_the_program() -> None:
@@ -50,13 +50,13 @@ def test_the_page_has_the_rows_and_the_limits_of_the_program() -> None:
         left_out = "" if key in NEEDED else "; 0 if left out"
         assert re.search(rf"\| `{key}` \| .* \| {least:g} to {most:,.0f}{left_out} \|", page)
     ((name, row),) = tomllib.loads(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])["hardware"].items()
-    assert own_rows({name: row}, "it") == {"desk": Hardware(900, 0.02, 3e-7, 4)}
+    assert read_hardware({name: row}, "it") == {"desk": Hardware(900, 0.02, 3e-7, 4)}
 
 
 @given(st.text(st.sampled_from("agentmory,0123456789.x-_ "), max_size=16))
 def test_what_is_no_pace_is_refused(text: str) -> None:
     try:
-        found = paces(text, ROWS)
+        found = parse_paces(text, ROWS)
     except ValueError:
         assert text not in ("agent", "memory", "agent,memory", "1", "40")
     else:
@@ -124,7 +124,7 @@ def test_what_a_recording_does_not_tell_is_counted(tmp_path: Path) -> None:
 def recorded(path: Path, *steps: object) -> Session:
     """A session with a scripted model that is written to this file."""
     session = Session(Settings(backend="reader", strategy="none"), Journal(path))
-    session.backends.first = lambda: Scripted(steps, TinyCounter())  # type: ignore[method-assign, arg-type]
+    session.backends.first_backend = lambda: Scripted(steps, TinyCounter())  # type: ignore[method-assign, arg-type]
     return session
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 from thimble.session import jail
-from thimble.session.jail import MOST_PRINTED, Jail
+from thimble.session.jail import MAX_PRINTED_LINES, Jail
 
 
 def run(folder: Path, code: str, seconds: int = 60) -> tuple[str, list[str]]:
@@ -35,7 +35,7 @@ def test_a_result_comes_back_with_the_last_lines_that_were_printed(tmp_path: Pat
     code = "import os, random\nfor at in range(99): print(os.getcwd(), at)\nos.system('echo last')"
     result, printed = run(tmp_path, code)
     assert result == "done"
-    assert printed == [*(f"{tmp_path} {at}" for at in range(100 - MOST_PRINTED, 99)), "last"]
+    assert printed == [*(f"{tmp_path} {at}" for at in range(100 - MAX_PRINTED_LINES, 99)), "last"]
 
 
 @pytest.mark.parametrize(

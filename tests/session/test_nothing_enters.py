@@ -15,7 +15,7 @@ from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Backend, Delta, Text, Thinking, Usage
-from thimble.commands.forecast import forecast
+from thimble.commands.forecast import forecast_prompt
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -99,7 +99,7 @@ def look(session: Session, command: str) -> None:
     """Look, whatever comes of it."""
     try:
         if command == "forecast":
-            forecast(session, "And what of it?", foreign=True)
+            forecast_prompt(session, "And what of it?", foreign=True)
         else:
             run_command(session, command, Paper().console)
     except (ThimbleError, KeyboardInterrupt, ZeroDivisionError):

@@ -17,12 +17,12 @@ from tests.support.sessions import Paper, ask, tool_call, type_command
 from thimble.agent.errors import ToolError
 from thimble.agent.events import ToolReturned
 from thimble.agent.messages import Message
-from thimble.agent.prompts import SYSTEM
+from thimble.agent.prompts import SYSTEM_PROMPT
 from thimble.commands.open_run import open_run, path_of
 from thimble.commands.replay import AS_RECORDED, replay_session
 from thimble.commands.trajectories import Trajectory, read_trajectories
 from thimble.repl.__main__ import main
-from thimble.session.journal.folder import reopen
+from thimble.session.journal.folder import reopen_session
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.tools.recorded import recorded_tools
@@ -130,7 +130,7 @@ def test_seconds_that_no_file_has_are_not_shown(session: Session) -> None:
 def test_a_session_that_is_opened_again_stands_as_it_did(session: Session, settings: Settings, tmp_path: Path) -> None:
     session.leave()
     path = path_of(run_in(tmp_path), settings.session_dir)
-    again = Session(*reopen(settings, path))
+    again = Session(*reopen_session(settings, path))
     assert again.agent.history == session.agent.history
     assert again.agent.ledger.calls == session.agent.ledger.calls
     assert again.agent.ledger.view == session.agent.ledger.view
@@ -148,7 +148,7 @@ def test_a_fork_goes_on_with_the_tools_of_the_run(session: Session) -> None:
     assert [one.ok for one in results] == [True, False]
     assert results[0].message.content == "42 pages, new"  # of two results the newest
     assert '{"page": "report"}' in results[1].message.content
-    assert session.agent.state.system != SYSTEM
+    assert session.agent.state.system != SYSTEM_PROMPT
 
 
 def test_it_is_a_row_beside_the_strategies(session: Session) -> None:

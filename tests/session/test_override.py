@@ -12,16 +12,16 @@ from tests.support.sessions import scripted, tool_call
 from thimble.agent.agent import Agent
 from thimble.agent.errors import UsageError
 from thimble.agent.loop import prepare
-from thimble.agent.override import Deed, Override
+from thimble.agent.override import Decision, Override
 from thimble.session.journal.journal import Journal
-from thimble.session.override import override
+from thimble.session.override import override_message
 from thimble.session.playback import read_recording
 from thimble.session.session import Session
 
 OPENING = [tool_call("read_article", slug="observation-masking", section="Opening")]
 
 
-def decisions(session: Session) -> list[tuple[str, Deed]]:
+def decisions(session: Session) -> list[tuple[str, Decision]]:
     return [(one.id, one.deed) for one in session.agent.state.overrides.values()]
 
 
@@ -61,7 +61,7 @@ def test_a_played_session_has_it(tmp_path: Path) -> None:
     _ = [run(session, line) for line in lines]
     session.leave()
     played = deck(read_recording(path.read_bytes(), "it"))
-    assert [text for _, text in played.playback.recording.typed] == [*lines]  # type: ignore[union-attr]
+    assert [text for _, text in played.playback.recording.typed_lines] == [*lines]  # type: ignore[union-attr]
     assert [run(played, line) for line in lines][-1].endswith("you dropped it.")
     assert decisions(played) == [("m4", "dropped")]
 
@@ -69,12 +69,12 @@ def test_a_played_session_has_it(tmp_path: Path) -> None:
 def test_the_newest_decision_about_a_turn_counts() -> None:
     session = session_in()
     run(session, "What is masking?")
-    override(session, 4, "pinned")
-    assert override(session, 3, "dropped") == [3, 4, 5]
+    override_message(session, 4, "pinned")
+    assert override_message(session, 3, "dropped") == [3, 4, 5]
     assert decisions(session) == [("m3", "dropped")]
-    override(session, 5, "pinned")
+    override_message(session, 5, "pinned")
     assert decisions(session) == [("m5", "pinned")]
-    override(session, 3, "")
+    override_message(session, 3, "")
     assert decisions(session) == []
 
 
@@ -82,11 +82,11 @@ def test_the_newest_decision_about_a_turn_counts() -> None:
     ("place", "deed"),
     [(1, "dropped"), (2, "dropped"), (2, "edited"), (1, "pinned"), (0, "pinned"), (7, "pinned")],
 )
-def test_what_the_laws_decide_is_refused(place: int, deed: Deed) -> None:
+def test_what_the_laws_decide_is_refused(place: int, deed: Decision) -> None:
     session = session_in()
     run(session, "What is masking?")
     with pytest.raises(UsageError) as refused:
-        override(session, place, deed, "text")
+        override_message(session, place, deed, "text")
     assert refused.value.fix
     assert decisions(session) == []
 
@@ -105,7 +105,7 @@ def test_no_summary_tells_of_what_was_dropped() -> None:
     for line in ("What is masking?", "And what does it save?", "/compact", "And now?"):
         run(session, line)
     assert any(message.covers for message in session.agent.ledger.view.messages)  # type: ignore[union-attr]
-    override(session, 4, "dropped")
+    override_message(session, 4, "dropped")
     assert not [message for message in prepare(session.agent, session.agent.next_call()).messages if message.covers]
 
 

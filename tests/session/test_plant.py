@@ -17,17 +17,19 @@ from thimble.agent.loop import run
 from thimble.agent.repair import repair
 from thimble.agent.state import State
 from thimble.agent.view import prepare
-from thimble.session.plant import LONGEST_FACT, plant
+from thimble.session.plant import MAX_FACT_CHARACTERS, plant_fact
 from thimble.strategies.table import STRATEGIES
 from thimble.tools.files import file_tools
 
-LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=LONGEST_FACT)
+LINES = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=MAX_FACT_CHARACTERS
+)
 FACTS = LINES.map(str.strip).filter(bool)
 
 
 @given(FACTS)
 def test_the_result_is_what_read_file_gives_for_a_file_of_that_line(fact: str) -> None:
-    planted = plant(agent(), fact)
+    planted = plant_fact(agent(), fact)
     with TemporaryDirectory() as folder:
         Path(folder, planted.path).write_text(f"{fact}\n", "utf-8")
         read_file = next(tool for tool in file_tools(Path(folder)) if tool.name == "read_file")
@@ -42,7 +44,7 @@ def test_the_history_is_sound_and_only_the_result_holds_the_fact(facts: list[str
     for fact in facts:
         before, history = len(session.history), [*session.history]
         try:
-            planted = plant(session, fact)
+            planted = plant_fact(session, fact)
         except UsageError:
             assert session.history == history
             continue
@@ -57,7 +59,7 @@ def test_the_history_is_sound_and_only_the_result_holds_the_fact(facts: list[str
 def test_every_strategy_takes_it_as_any_other_turn(name: str) -> None:
     session = agent()
     for number in range(1, 30):
-        plant(session, f"Fact {number}: {'word ' * 80}")
+        plant_fact(session, f"Fact {number}: {'word ' * 80}")
     tools = session.budget(session.schemas())
     for limit in (900, 2_000, 20_000):
         session.state.budget = limit
@@ -65,11 +67,13 @@ def test_every_strategy_takes_it_as_any_other_turn(name: str) -> None:
     assert tools.size(session.history) > 2_000
 
 
-@pytest.mark.parametrize("fact", ["", "  \n ", "x" * (LONGEST_FACT + 1), "one\ntwo", "one\x0btwo", "one\u2028two"])
+@pytest.mark.parametrize(
+    "fact", ["", "  \n ", "x" * (MAX_FACT_CHARACTERS + 1), "one\ntwo", "one\x0btwo", "one\u2028two"]
+)
 def test_what_cannot_be_planted_changes_nothing(fact: str) -> None:
     session = agent()
     with pytest.raises(UsageError) as raised:
-        plant(session, fact)
+        plant_fact(session, fact)
     assert "/plant" in raised.value.fix
     assert session.history == []
 
@@ -83,5 +87,5 @@ def test_ctrl_c_plants_all_or_nothing() -> None:
     session = agent(says("Found."))
     session.state = Stopped("none")
     with pytest.raises(KeyboardInterrupt):
-        plant(session, "The launch code is 4711.")
+        plant_fact(session, "The launch code is 4711.")
     assert session.history == []

@@ -29,13 +29,13 @@ from thimble.agent.errors import ModelError, NotRecorded, ThimbleError, UsageErr
 from thimble.agent.events import Answered, Event, Prepared, ReplyPiece, SideCalled, ToolReturned
 from thimble.commands.replayed_seconds import replayed_seconds
 from thimble.models.hardware import HARDWARE
-from thimble.repl.cli.headless import answer, prompts
-from thimble.repl.cli.recordings import SHIPPED, load_recording, new_file, pace_of, playback_settings, shipped
+from thimble.repl.cli.headless import answer, iter_prompts
+from thimble.repl.cli.recordings import SHIPPED, list_shipped, load_recording, new_file, pace_of, playback_settings
 from thimble.repl.commands.table import run_command
 from thimble.session.journal.checksum_lines import add_checksum
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.lines import Line
-from thimble.session.jsonl import event as as_json
+from thimble.session.jsonl import event_fields as as_json
 from thimble.session.jsonl import to_line
 from thimble.session.playback import Playback, Recording, read_recording
 from thimble.session.session import Session
@@ -43,14 +43,14 @@ from thimble.session.settings import Settings
 from thimble.strategies.table import STRATEGIES
 
 NOWHERE = Path("/nowhere")
-RECORDED = [name.removeprefix("reader/") for name in shipped()]
+RECORDED = [name.removeprefix("reader/") for name in list_shipped()]
 """The strategies whose recordings ship."""
 
 
 def recorded(path: Path, *steps: Step, **settings: Any) -> Session:
     """A session with a scripted model that is written to this file."""
     session = Session(Settings(backend="reader", **settings), Journal(path))
-    session.backends.first = lambda: Scripted(steps, TinyCounter())  # type: ignore[method-assign]
+    session.backends.first_backend = lambda: Scripted(steps, TinyCounter())  # type: ignore[method-assign]
     return session
 
 
@@ -295,7 +295,7 @@ def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     session, out, err = played("reader/offload"), io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        assert answer(session, prompts((), session), False) == 0
+        assert answer(session, iter_prompts((), session), False) == 0
     assert "7431" in out.getvalue()
     assert "hit: it states every word" in out.getvalue()
     assert err.getvalue().startswith("Played from it: 7 lines, recorded with reader/extractive.")

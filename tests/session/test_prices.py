@@ -14,7 +14,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Amount, Call
 from thimble.agent.loop import run
 from thimble.agent.protocols import ModelId, Text, Usage
-from thimble.models.prices import LEAST_CALLS, by_timings, fixed, read_prices
+from thimble.models.prices import MIN_CALLS, by_timings, fixed_card, read_prices
 
 SECONDS = st.one_of(st.none(), st.floats(0, 1e6))
 TOKENS = st.one_of(st.none(), st.integers(0, 10**6))
@@ -85,7 +85,7 @@ def test_a_price_that_makes_no_sense_is_held_to_its_range(price: float) -> None:
     "calls",
     [
         [],
-        session(0.4, 9.0)[: LEAST_CALLS - 1],
+        session(0.4, 9.0)[: MIN_CALLS - 1],
         [timed(1_000 * n, 0, 80, float(n), 1.0) for n in range(1, 9)],
         [timed(1_000 * n, 500 * n, 80, float(n), 1.0) for n in range(1, 9)],
         [timed(1_000 * n, 1_000 * n, 80, float(n), 1.0) for n in range(1, 9)],
@@ -122,7 +122,7 @@ def test_the_budget_has_the_card_that_was_given_or_the_one_of_this_model() -> No
     assert one.budget([]).prices.output == pytest.approx(7)
     script(one).model = "another"
     assert one.budget([]).prices == Prices()
-    one.prices = fixed(Prices(0.5, 1))
+    one.prices = fixed_card(Prices(0.5, 1))
     assert one.budget([]).prices == Prices(0.5, 1)
 
 

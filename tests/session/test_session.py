@@ -23,7 +23,7 @@ from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.events import Answered, SideCalled
 from thimble.agent.loop import run
 from thimble.agent.protocols import Backend
-from thimble.commands.forecast import forecast
+from thimble.commands.forecast import forecast_prompt
 from thimble.models.server import ServedBackend
 from thimble.session.once import Once
 from thimble.session.session import Session
@@ -428,6 +428,6 @@ def test_a_module_that_is_a_strategy_is_forked_and_forecast(tmp_path: Path) -> N
     session = scripted("One.", strategy=str(tmp_path / "mine.py"))
     ask(session)
     assert [message.role for message in session.fork().history] == ["system", "user", "assistant"]
-    view = forecast(session, "And?", foreign=True).view
+    view = forecast_prompt(session, "And?", foreign=True).view
     assert view
     assert view.fates[2] == "dropped"

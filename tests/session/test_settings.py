@@ -15,7 +15,7 @@ from thimble.agent.errors import UsageError
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.repl import __version__
 from thimble.session.settings import Settings, resolve_settings
-from thimble.session.settings_table import BACKENDS, SETTINGS, switch
+from thimble.session.settings_table import BACKENDS, SETTINGS, read_switch
 
 # For each setting: legal values as text, told apart by source (flag, environment, folder's file, user's file).
 TEXTS = {
@@ -42,7 +42,7 @@ TEXTS = {
     "reply_timeout": ("50", "25.5", "600", "1800"),
     "keep_alive": ("-1", "10m", "300", "2h"),
 }
-TEXTS |= {name: ("yes", "off", "true", "0") for name, setting in SETTINGS.items() if setting.read is switch}
+TEXTS |= {name: ("yes", "off", "true", "0") for name, setting in SETTINGS.items() if setting.read is read_switch}
 LEFT_OUT = {name for name, setting in SETTINGS.items() if not setting.harmless}
 SOURCES = ("flag", "environment", "folder", "user")
 

@@ -11,7 +11,7 @@ from tests.support.records import RECORDS
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import LOSSLESS, Message
-from thimble.commands.forecast import forecast
+from thimble.commands.forecast import forecast_prompt
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 from thimble.session.settings import resolve_settings
@@ -76,16 +76,16 @@ def test_a_strategy_of_the_users_own_sees_the_tidied_history(tmp_path: Path) -> 
 
 def test_the_forecast_says_what_tidy_would_save() -> None:
     session = looked("issues")
-    saves = forecast(session).tidy_saves
+    saves = forecast_prompt(session).tidy_saves
     assert saves == 1549 - 331
     paper = Paper(100, drawn=False)
     run_command(session, "/context next", paper.console)
     run_command(session, "/strategy none", paper.console)
     assert f"tidy+observation-masking would save {saves:,} of these tokens" in paper.text
     assert f"tidy+none would save {saves:,} of these tokens" in paper.text
-    before = forecast(session).tokens
+    before = forecast_prompt(session).tokens
     session.use_strategy("tidy+none")
-    after = forecast(session)
+    after = forecast_prompt(session)
     assert (after.tokens, after.tidy_saves) == (before - saves, 0)
 
 
@@ -93,7 +93,7 @@ def test_a_small_saving_is_not_mentioned(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("words " * 900)
     session = scripted([tool_call("read_file", path="a.txt")], "So.", files=tmp_path, budget=20_000)
     ask(session)
-    assert forecast(session).tidy_saves == 0
+    assert forecast_prompt(session).tidy_saves == 0
 
 
 def test_a_file_with_the_setting_of_old_is_told_where_it_went(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.support.branched_sessions import run, session_in
 from tests.support.sessions import answer_call, ask
 from thimble.agent.ledger import Call, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
-from thimble.commands.timeline import Timeline, timeline
+from thimble.commands.timeline import Timeline, make_timeline
 from thimble.repl.cli.recordings import SHIPPED, playback_settings
 from thimble.session.journal.lines import read_lines
 from thimble.session.journal.state import saved_state
@@ -88,7 +88,7 @@ def sums(of: Timeline) -> list[float]:
 @given(ledgers())
 def test_the_sums_are_those_of_squared_paper(made: tuple[Ledger, set[int], set[int]]) -> None:
     ledger, works, waits = made
-    of = timeline(ledger)
+    of = make_timeline(ledger)
     side = [call for call in ledger.calls if call.purpose != "answer"]
     background = sum(call.seconds + call.waited for call in side if call.lag is not None)
     assert of.overlapped == pytest.approx(len(works - waits))
@@ -100,7 +100,7 @@ def test_the_sums_are_those_of_squared_paper(made: tuple[Ledger, set[int], set[i
 @settings(max_examples=40)
 @given(ledgers())
 def test_one_lane_does_one_thing_at_a_time_and_a_step_is_its_parts(made: tuple[Ledger, set[int], set[int]]) -> None:
-    of = timeline(made[0])
+    of = make_timeline(made[0])
     for lane in of.lanes():
         spans = [span for span in of.spans if span.lane == lane and span.seconds]
         reached = float("-inf")
@@ -121,7 +121,7 @@ def test_no_sum_depends_on_the_clock(made: tuple[Ledger, set[int], set[int]], sh
         [replace(run, began=run.began + shift) for run in ledger.tools],
     )
     for exchange in (None, 1, 2):
-        assert sums(timeline(later, exchange)) == pytest.approx(sums(timeline(ledger, exchange)))
+        assert sums(make_timeline(later, exchange)) == pytest.approx(sums(make_timeline(ledger, exchange)))
 
 
 @settings(max_examples=40)
@@ -132,7 +132,7 @@ def test_the_pause_of_a_user_counts_for_nothing(made: tuple[Ledger, set[int], se
     last = max((one.began + one.seconds + getattr(one, "waited", 0) for one in first), default=0)
     if all(one.began >= last for one in (*ledger.calls, *ledger.tools) if one.exchange > 1):
         later = Ledger([*map(waited, ledger.calls)], [*map(waited, ledger.tools)])
-        assert timeline(later).seconds == pytest.approx(timeline(ledger).seconds)
+        assert make_timeline(later).seconds == pytest.approx(make_timeline(ledger).seconds)
 
 
 def test_what_a_server_reports_comes_first_then_the_first_token_else_a_call_is_undivided() -> None:
@@ -144,12 +144,12 @@ def test_what_a_server_reports_comes_first_then_the_first_token_else_a_call_is_u
         (Usage(), None, [("load", 1.0), ("call", 4.0)]),
         (Usage(prefill_seconds=90.0, decode_seconds=2.0), None, [("prefill", 3.0), ("decode", 2.0)]),
     ):
-        (step,) = timeline(Ledger([replace(call, usage=usage, first_token=first)])).steps
+        (step,) = make_timeline(Ledger([replace(call, usage=usage, first_token=first)])).steps
         assert [*step.parts] == parts
 
 
 def test_a_step_without_a_clock_is_told_apart() -> None:
-    of = timeline(Ledger([answer_call(seconds=2.0)], [ToolRun(1, "search", 1.0)]))
+    of = make_timeline(Ledger([answer_call(seconds=2.0)], [ToolRun(1, "search", 1.0)]))
     assert (of.steps, len(of.unplaced), of.seconds, of.busy("agent")) == ((), 2, 0.0, 2.0)
 
 
@@ -166,7 +166,7 @@ def _played(data: bytes) -> Ledger:
     recording = read_recording(data, "one")
     settings = playback_settings(Settings(), recording)
     session = Session(settings, playback=Playback(recording, "one", lambda seconds, line: 0.0))
-    for _, text in recording.typed:
+    for _, text in recording.typed_lines:
         run(session, text)
     return session.agent.ledger
 
@@ -177,14 +177,14 @@ def test_it_is_the_same_live_read_back_and_played(strategy: str, tmp_path: Path)
     data = (tmp_path / "one.jsonl").read_bytes()
     for other in (saved_state(read_lines(data)[0]).ledger, _played(data)):
         for exchange in (None, *range(1, live.exchanges + 1)):
-            assert timeline(other, exchange) == timeline(live, exchange)
-    of = timeline(live)
+            assert make_timeline(other, exchange) == make_timeline(live, exchange)
+    of = make_timeline(live)
     assert len(of.steps) == sum(one.began > 0 for one in (*live.calls, *live.tools)), "all but a call that never began"
     assert any(step.lane.role == "memory" for step in of.steps) == (strategy != "none")
 
 
 def test_a_recording_with_calls_in_the_background_is_read_as_it_is_played() -> None:
     data = (SHIPPED / "reader" / "comem.jsonl").read_bytes()
-    read_back, played = timeline(saved_state(read_lines(data)[0]).ledger), timeline(_played(data))
+    read_back, played = make_timeline(saved_state(read_lines(data)[0]).ledger), make_timeline(_played(data))
     assert read_back == played
     assert [played.busy(role) > 0 for role in ("agent", "memory", "side")] == [True, True, False]

@@ -23,7 +23,7 @@ from thimble.repl.cli.recordings import load_recording, playback_settings
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.resumed import resume_lines
 from thimble.session.backends import Backends
-from thimble.session.embeddings import unkept
+from thimble.session.embeddings import make_uncached
 from thimble.session.journal import folder as shelf
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import VERSION, Command, Opened
@@ -60,7 +60,7 @@ def forged(folder: Path, opened: Opened, *rest: Any) -> Path:
 def resume(path: Path, **flags: Any) -> Session:
     """Go on with it, with these flags."""
     asked = Settings(session_dir=path.parent).replace(**flags, origins=dict.fromkeys(flags, "flag --x"))
-    settings, journal, past = shelf.reopen(asked, path)
+    settings, journal, past = shelf.reopen_session(asked, path)
     session = Session(settings, journal, past)
     _ = session.agent
     return session
@@ -114,7 +114,7 @@ def test_no_word_of_a_session_or_a_recording_imports_anything(
     ):
         path = forged(ran.parent, opened, *rest)
         with suppress(UsageError):
-            shelf.reopen(Settings(session_dir=ran.parent), path)[1].close()
+            shelf.reopen_session(Settings(session_dir=ran.parent), path)[1].close()
         played = read_recording(path.read_bytes(), "one")
         with suppress(UsageError):
             playback_settings(Settings(), replace(recording, opened=played.opened))
@@ -184,11 +184,11 @@ def test_no_session_names_the_server_that_it_is_sent_to(
     settings: dict[str, str], later: tuple[Changed, ...], tmp_path: Path
 ) -> None:
     path = forged(tmp_path, brings(model="openai/big", **settings), *later)
-    again, journal, _ = shelf.reopen(Settings(session_dir=tmp_path), path)
+    again, journal, _ = shelf.reopen_session(Settings(session_dir=tmp_path), path)
     assert all(getattr(again, name) == getattr(Settings(), name) for name in settings)
     journal.close()
     own = Settings(session_dir=tmp_path, **settings)
-    again, journal, _ = shelf.reopen(own, path)
+    again, journal, _ = shelf.reopen_session(own, path)
     assert all(getattr(again, name) == value for name, value in settings.items())
     journal.close()
 
@@ -244,7 +244,7 @@ def test_the_key_goes_to_no_model_beside_that_only_a_session_names(name: str, mo
 
 
 def embed(settings: Settings) -> None:
-    embedder = unkept(settings)
+    embedder = make_uncached(settings)
     assert embedder
     embedder.embed(["x"])
 
@@ -261,7 +261,7 @@ def test_a_recording_sends_no_command_that_reaches_beyond_the_session(command: s
     first = next(line for line in recording.lines if isinstance(line.record, Asked))
     forged = replace(first, number=first.number - 1, record=Command(f"{command} x.html!"))
     recording = replace(recording, lines=[recording.lines[0], forged, *recording.lines[1:]])
-    assert (first.number - 1, f"{command} x.html!") in recording.typed
+    assert (first.number - 1, f"{command} x.html!") in recording.typed_lines
     assert Playback(recording, "one", lambda seconds, text: 0.0).suggested() == first.record.message.content
 
 

@@ -13,11 +13,11 @@ from tests.support.scripted_server import PATIENCE_SECONDS, held
 from tests.support.sessions import scripted
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Asked, Replied
-from thimble.commands.forecast import forecast
+from thimble.commands.forecast import forecast_prompt
 from thimble.models import backend_on
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.tool_calls.caller import ToolCaller
-from thimble.session.journal.folder import reopen
+from thimble.session.journal.folder import reopen_session
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -66,7 +66,7 @@ def test_the_warming_call_is_entered_with_the_first_question(tmp_path: Path) -> 
         session.catch_up()
         assert session.agent.ledger.calls == []
         assert not path.exists(), "nothing was asked"
-        promised = forecast(session, QUESTION).view
+        promised = forecast_prompt(session, QUESTION).view
         list(session.ask(QUESTION))
         warming, first, *_ = session.agent.ledger.calls
         assert (warming.purpose, warming.output.tokens, warming.exchange) == ("warming", 1, 0)
@@ -75,7 +75,7 @@ def test_the_warming_call_is_entered_with_the_first_question(tmp_path: Path) -> 
         list(session.ask("And why?"))
         assert [call.purpose for call in session.agent.ledger.calls].count("warming") == 1
         session.leave()
-    _, _, saved = reopen(Settings(backend="reader"), path)
+    _, _, saved = reopen_session(Settings(backend="reader"), path)
     assert [call.purpose for call in saved.ledger.calls][:2] == ["warming", "answer"]
 
 
@@ -92,7 +92,9 @@ def test_a_question_stops_it_and_it_is_not_counted() -> None:
         assert errand.stopped
         assert session.agent.ledger.calls == []
         agent = session.agent
-        assert agent.prefixes.kept(agent.backend.id, agent.schemas(), agent.backend.counter, agent.history) is None
+        assert (
+            agent.prefixes.count_cached(agent.backend.id, agent.schemas(), agent.backend.counter, agent.history) is None
+        )
         session.leave()
 
 
@@ -136,4 +138,4 @@ def test_a_failed_warming_is_left_for_the_question_to_report() -> None:
         with pytest.raises(ModelError, match="not installed"):
             list(session.ask(QUESTION))
         assert session.agent.ledger.calls == []
-        assert session.news() == []
+        assert session.take_notices() == []

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.support.histories import TinyCounter, budget, react
+from tests.support.histories import TinyCounter, budget, react_history
 from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.view import View
-from thimble.commands.replay import replay
-from thimble.commands.why import UNSAID, why
-from thimble.strategies.own import Own
+from thimble.commands.replay import replay_strategy
+from thimble.commands.why import NO_REASON, why
+from thimble.strategies.own import OwnStrategy
 from thimble.strategies.spec import make_strategy
 
 
 def last(spec: str, limit: int = 2_000) -> View:
     strategy = make_strategy(spec, SideModel(Scripted([], TinyCounter())))
-    view = [*replay([*react(12), Message("q", "user", "And now?")], strategy, budget(limit))][-1].view
+    view = [*replay_strategy([*react_history(12), Message("q", "user", "And now?")], strategy, budget(limit))][-1].view
     assert isinstance(view, View)
     return view
 
@@ -55,7 +55,7 @@ def test_what_fit_leaves_out_is_laid_to_fit() -> None:
         def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
             return [*messages]
 
-    view = [*replay(react(12), Everything(), budget(2_000))][-1].view
+    view = [*replay_strategy(react_history(12), Everything(), budget(2_000))][-1].view
     assert isinstance(view, View)
     (said,) = whys(view, "dropped")
     assert said.startswith("fit left it out (the view was ")
@@ -67,9 +67,9 @@ def test_a_strategy_that_drops_and_does_not_say_why() -> None:
         def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
             return [*messages[-1:]]
 
-    view = [*replay(react(3), Last(), budget())][-1].view
+    view = [*replay_strategy(react_history(3), Last(), budget())][-1].view
     assert isinstance(view, View)
-    assert whys(view, "dropped") == {UNSAID}
+    assert whys(view, "dropped") == {NO_REASON}
 
 
 def test_a_why_that_fails_costs_no_view() -> None:
@@ -80,7 +80,7 @@ def test_a_why_that_fails_costs_no_view() -> None:
         def why(self, message: Message) -> str:
             raise ZeroDivisionError("of mine")
 
-    view = [*replay(react(3), Own("mine", Broken()), budget())][-1].view
+    view = [*replay_strategy(react_history(3), OwnStrategy("mine", Broken()), budget())][-1].view
     assert isinstance(view, View)
     assert whys(view, "dropped") == {"mine: its why() failed: ZeroDivisionError: of mine"}
 

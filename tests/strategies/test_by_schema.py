@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.histories import TinyCounter, budget, calls_of, react
+from tests.support.histories import TinyCounter, budget, calls_of, react_history
 from tests.support.schemas import SCHEMAS
 from tests.support.scripted import Scripted, Step
 from tests.support.scripted_loop import Script
-from tests.support.specs import SUMMARISING, named, parts
+from tests.support.specs import SUMMARISING, named_summary, parts_of
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta
 from thimble.agent.side import SideModel
@@ -24,7 +24,7 @@ from thimble.strategies.summary import find_names, is_founded
 from thimble.tools.examples import examples
 
 EXAMPLES = tuple(examples())
-HISTORY = [*react(70)[:2], *react(70)[20:]]
+HISTORY = [*react_history(70)[:2], *react_history(70)[20:]]
 """Each of its turns has a name: c10, c11 and so on."""
 
 
@@ -54,8 +54,8 @@ def told(spec: str, step: Step) -> tuple[BySchema, Any]:
     backend = ToolCaller(model)
     assert backend.calls == "schema"
     side = SideModel(backend, worker=StepWorker())
-    side.offer(SCHEMAS, EXAMPLES, backend)
-    (strategy,) = parts(make_strategy(spec, side))
+    side.remember_tools(SCHEMAS, EXAMPLES, backend)
+    (strategy,) = parts_of(make_strategy(spec, side))
     for messages in calls_of(HISTORY):
         strategy.prepare(messages, budget())
     return model, strategy
@@ -68,7 +68,7 @@ ASKING = pytest.mark.parametrize("spec", [*SUMMARISING, "thrifty", "comem"])
 @pytest.mark.parametrize("form", ["{}", '{{"answer": "{}"}}'])
 def test_free_text_is_asked_for_behind_the_agent_s_prompt_and_taken(spec: str, form: str) -> None:
     """In whichever form it comes: nothing is enforced, but the examples show objects."""
-    model, strategy = told(spec, lambda messages, tools: form.format(f"Read: {named(messages)}"))
+    model, strategy = told(spec, lambda messages, tools: form.format(f"Read: {named_summary(messages)}"))
     assert model.requests
     assert not any(model.asked)
     assert strategy.memory.summary.startswith("Read: ")
@@ -99,7 +99,7 @@ def test_a_model_that_calls_a_tool_in_place_of_text_is_asked_again_without_any()
     model = Script([[call], "Read: c12"])
     model.renders_tools = True
     side = SideModel(model)
-    side.offer(SCHEMAS, EXAMPLES, model)
+    side.remember_tools(SCHEMAS, EXAMPLES, model)
     asked = [Message("s", "system", "Be brief."), Message("u", "user", "Sum it up.")]
     assert side.ask(asked, "summary", 50, behind=True) == "Read: c12"
     first, again = model.requests

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, budget, calls_of, is_faithful, is_sound, pending, react, sound_histories
+from tests.support.histories import (
+    LIMITS,
+    budget,
+    calls_of,
+    is_faithful,
+    is_sound,
+    pending_calls,
+    react_history,
+    sound_histories,
+)
 from tests.support.specs import SUMMARISERS, Summariser, build
 from tests.support.timing import Timed
 from thimble.agent.budget import Budget
@@ -67,7 +76,7 @@ def as_shown(strategy: Comem, messages: Sequence[Message], view: Sequence[Messag
     covers, shown = covered(view), {message.id for message in view}
     assert is_sound(view) == []
     assert is_faithful(view, messages) == []
-    assert pending(view) == pending(messages)
+    assert pending_calls(view) == pending_calls(messages)
     assert covers.isdisjoint(shown)
     assert all(message.id in shown or message.id in covers for message in messages)  # nothing is in neither
     newest = turns(messages)[-strategy.k :]
@@ -116,7 +125,7 @@ class Told:
 
     def hear(self) -> None:
         """What the loop does while a reply streams."""
-        self.events += self.strategy.model.drain()
+        self.events += self.strategy.model.drain_events()
 
     def call(self, messages: list[Message]) -> None:
         """A call of the agent. A bug of the memory model is raised once; then the session goes on."""
@@ -185,7 +194,7 @@ def test_algorithm_1_step_by_step(k: int) -> None:
     worker, backend = Timed(), Memory()
     strategy = build(f"comem:k={k}", backend, worker)
     used, began = [], {}
-    for step, messages in enumerate(calls_of(react(12))):
+    for step, messages in enumerate(calls_of(react_history(12))):
         worker.end()
         errands = len(worker.errands)
         view = strategy.prepare(messages, budget(100_000))
@@ -200,7 +209,7 @@ def test_algorithm_1_step_by_step(k: int) -> None:
 def test_a_history_too_long_for_one_call_is_read_as_the_last_summary_and_what_came_after() -> None:
     backend = Memory(longest=8_000)
     strategy = build("comem", backend)
-    for messages in calls_of(react(40)):
+    for messages in calls_of(react_history(40)):
         view = strategy.prepare(messages, budget(8_000))
         assert budget(8_000).size(view) <= 8_000
     assert any(message.covers for prompt in backend.prompts for message in prompt)
@@ -211,9 +220,9 @@ def test_a_history_too_long_for_one_call_is_read_as_the_last_summary_and_what_ca
 def test_a_slow_memory_model_makes_a_prompt_longer_and_holds_nobody_up(lag: int) -> None:
     allowed, worker = budget(100_000), StepWorker(lag)
     strategy = build("comem", Memory(), worker)
-    views = [strategy.prepare(messages, allowed) for messages in calls_of(react(12, 50))]
+    views = [strategy.prepare(messages, allowed) for messages in calls_of(react_history(12, 50))]
     assert isinstance(strategy, Comem)
-    calls = [event for event in strategy.model.drain() if isinstance(event, SideCalled)]
+    calls = [event for event in strategy.model.drain_events() if isinstance(event, SideCalled)]
     assert {call.lag for call in calls} == {lag}
     assert {call.held_seconds for call in calls} == {0.0}
     assert max(map(len, views)) <= 2 + 1 + 2 * (strategy.k + max(strategy.k, 2 * lag + 1))
@@ -244,7 +253,7 @@ def test_the_memory_model_is_asked_for_a_summary_of_a_length(
 ) -> None:
     backend = Memory()
     strategy = build(spec, backend)
-    for messages in calls_of(react(6)):
+    for messages in calls_of(react_history(6)):
         strategy.prepare(messages, budget(limit))
     assert set(backend.limits) == {reply}
     for prompt in backend.prompts:
@@ -258,7 +267,7 @@ def test_the_memory_model_is_asked_for_a_summary_of_a_length(
 def test_with_waited_each_summary_is_in_the_very_next_prompt() -> None:
     worker = Timed()
     strategy = build("comem:summary=waited", Memory(), worker)
-    used = [len(covered(strategy.prepare(messages, budget(100_000)))) // 2 for messages in calls_of(react(9))]
+    used = [len(covered(strategy.prepare(messages, budget(100_000)))) // 2 for messages in calls_of(react_history(9))]
     assert used == [0, 0, 0, 0, 2, 2, 4, 4, 6, 6]
     assert all(errand.ended for errand in worker.errands)
 
@@ -271,12 +280,12 @@ def test_ctrl_c_while_the_agent_waits_loses_nothing() -> None:
         raise KeyboardInterrupt
 
     worker = Timed(interrupt)
-    strategy, history = build("comem", Memory(), worker), react(20)
+    strategy, history = build("comem", Memory(), worker), react_history(20)
     assert isinstance(strategy, Comem)
     with pytest.raises(KeyboardInterrupt):
         strategy.prepare(history, budget(4_000))
     strategy.model.stop()
-    (began, called) = strategy.model.drain()
+    (began, called) = strategy.model.drain_events()
     assert isinstance(began, SideBegan)
     assert isinstance(called, SideCalled)
     assert called.error == "stopped"
@@ -288,11 +297,11 @@ def test_ctrl_c_while_the_agent_waits_loses_nothing() -> None:
 def test_a_copy_has_the_summary_that_has_come_and_leaves_the_one_under_way_alone(ended: bool) -> None:
     worker = Timed()
     strategy = build("comem:k=1", Memory(), worker)
-    for messages in calls_of(react(3)[:-2]):
+    for messages in calls_of(react_history(3)[:-2]):
         strategy.prepare(messages, budget())
     if ended:
         worker.end()
     assert isinstance(strategy, Comem)
     copy = deepcopy(strategy, {id(strategy.model): SideModel(Memory(), worker=Timed())})
-    assert bool(covered(copy.prepare(react(3), budget()))) == ended
+    assert bool(covered(copy.prepare(react_history(3), budget()))) == ended
     assert (strategy._asked is None, worker.errands[0].ended) == (False, ended)

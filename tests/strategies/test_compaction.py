@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.histories import Story, budget, react
-from tests.support.specs import Summariser, build, named
+from tests.support.histories import Story, budget, react_history
+from tests.support.specs import Summariser, build, named_summary
 from thimble.agent.messages import Message
 
 
@@ -22,16 +22,16 @@ def two_exchanges(first: int, second: int) -> list[Message]:
 
 def test_below_its_share_nothing_happens() -> None:
     backend = Summariser()
-    allowed = budget(round(budget().size(react(8)) / 0.8) + 1)
-    assert build("compaction", backend).prepare(react(8), allowed) == react(8)
+    allowed = budget(round(budget().size(react_history(8)) / 0.8) + 1)
+    assert build("compaction", backend).prepare(react_history(8), allowed) == react_history(8)
     assert backend.prompts == []
-    assert build("compaction:at=0.7", backend).prepare(react(8), allowed) != react(8)
+    assert build("compaction:at=0.7", backend).prepare(react_history(8), allowed) != react_history(8)
 
 
 def test_everything_before_the_current_question_goes() -> None:
     history = two_exchanges(7, 2)
     asked = next(at for at, message in enumerate(history) if message.content == "the question")
-    backend = Summariser(lambda messages: f"all of it, and {named(messages)}")
+    backend = Summariser(lambda messages: f"all of it, and {named_summary(messages)}")
     view = build("compaction", backend).prepare(history, budget())
     assert view == [*history[:2], view[2], *history[asked:]]
     assert view[2].covers == tuple(message.id for message in history[2:asked])
@@ -49,8 +49,8 @@ def test_of_an_exchange_that_is_most_of_the_view_the_old_turns_go_too() -> None:
 
 @pytest.mark.parametrize("tail", [1, 2, 5])
 def test_one_long_exchange_is_compacted_within_itself(tail: int) -> None:
-    view = build(f"compaction:tail={tail}").prepare(react(12), budget())
-    assert view == [*react(12)[:2], view[2], *react(12)[-2 * tail :]]
+    view = build(f"compaction:tail={tail}").prepare(react_history(12), budget())
+    assert view == [*react_history(12)[:2], view[2], *react_history(12)[-2 * tail :]]
 
 
 def test_an_exchange_that_is_too_long_even_by_itself_is_compacted_in_the_same_call() -> None:

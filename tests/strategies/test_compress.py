@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies.test_laws import views
-from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
+from tests.support.histories import LIMITS, Story, budget, calls_of, react_history, sound_histories
 from tests.support.specs import build
 from thimble.agent.messages import Message, turns
 from thimble.agent.view import prepare
@@ -23,7 +23,7 @@ PROSE = (
 
 def reading(steps: int) -> list[Message]:
     """A history whose observations are prose, each a little different."""
-    history, told = react(steps), 0
+    history, told = react_history(steps), 0
     for place, message in enumerate(history):
         if message.role == "tool":
             told += 1

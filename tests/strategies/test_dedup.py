@@ -14,7 +14,7 @@ from tests.support.histories import LIMITS, Story, budget, calls_of
 from tests.support.specs import build
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.view import measure, prepare
+from thimble.agent.view import measure_view, prepare
 from thimble.strategies.dedup import Dedup
 from thimble.strategies.table import STRATEGIES
 
@@ -243,4 +243,4 @@ def test_a_result_that_refers_is_all_there_and_one_that_was_shortened_is_not() -
     for last, fate in ((history[-1], "tidied"), (cut, "shortened")):
         view = Dedup().prepare([*history[:-1], last], budget())
         assert view[-1].why == WHY
-        assert measure(history, view, budget()).fates[-1] == fate
+        assert measure_view(history, view, budget()).fates[-1] == fate

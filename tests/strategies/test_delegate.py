@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.histories import Story, TinyCounter, budget, calls_of, react, react40
+from tests.support.histories import Story, TinyCounter, budget, calls_of, react40, react_history
 from tests.support.specs import SUMMARISERS, Summariser, build
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.reader import Reader
-from thimble.strategies.delegate import BRIEF_HEAD, MOST_BRIEFS, PATIENCE_TURNS
+from thimble.strategies.delegate import BRIEF_HEAD, MAX_BRIEFS, PATIENCE_TURNS
 from thimble.strategies.spec import make_strategy
 
 BRIEF = "what it says [s1]"
@@ -70,9 +70,9 @@ def test_a_result_that_is_larger_than_the_budget_is_handed_over_as_far_as_it_fit
 def test_one_view_asks_only_so_often_and_masks_the_oldest_of_the_rest() -> None:
     backend = Summariser(lambda messages: BRIEF)
     view = prepare(react40(), build("delegate", backend), budget())
-    assert len(backend.prompts) == view.fates.count("summarised") == MOST_BRIEFS
+    assert len(backend.prompts) == view.fates.count("summarised") == MAX_BRIEFS
     touched = [fate for fate in view.fates if fate != "kept"]
-    assert touched == ["masked"] * (len(touched) - MOST_BRIEFS) + ["summarised"] * MOST_BRIEFS
+    assert touched == ["masked"] * (len(touched) - MAX_BRIEFS) + ["summarised"] * MAX_BRIEFS
     assert len(touched) == 38
 
 
@@ -102,7 +102,7 @@ def test_when_the_model_is_gone_nothing_is_hidden_and_it_is_tried_again_some_tur
 def test_briefs_that_came_before_the_model_failed_are_kept() -> None:
     backend = Summariser()
     backend.answer = lambda messages: SUMMARISERS["fails"](messages) if len(backend.prompts) == 3 else BRIEF
-    view = prepare(react(14), build("delegate", backend), budget())
+    view = prepare(react_history(14), build("delegate", backend), budget())
     assert view.fates.count("summarised") == 2
     assert "masked" not in view.fates
 

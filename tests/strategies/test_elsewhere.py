@@ -15,7 +15,7 @@ from tests.support.histories import budget, calls_of, react40
 from tests.support.specs import build
 from thimble.agent.messages import Message
 from thimble.agent.view import prepare
-from thimble.strategies.parameter import parameters
+from thimble.strategies.parameter import parameters_of
 from thimble.strategies.spec import parse_spec
 from thimble.strategies.table import STRATEGIES
 
@@ -146,7 +146,7 @@ def test_the_page_has_every_parameter_of_a_paper() -> None:
     expected = {
         (name, one.name): [one.written(one.paper), one.shown]
         for name, kind in STRATEGIES.items()
-        for one in parameters(kind)
+        for one in parameters_of(kind)
         if one.paper is not None and one.paper != one.default
     }
     assert {key: [paper.strip("`"), default.strip("`")] for key, (paper, default) in told.items()} == expected

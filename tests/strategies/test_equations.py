@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.histories import Story, TinyCounter, calls_of
-from tests.support.specs import Summariser, build, named
+from tests.support.specs import Summariser, build, named_summary
 from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.messages import Message
 from thimble.commands.trajectories import read_trajectories
@@ -70,7 +70,7 @@ every_paper = pytest.mark.parametrize("spec", PAPERS)
 def differing(spec: str, calls: Iterable[Sequence[Message]]) -> list[int]:
     """The calls whose view is not what the equations say."""
     oracle = replace(PAPERS[spec])
-    strategy, budget = build(spec, Summariser(named)), Budget(UNLIMITED, TinyCounter())
+    strategy, budget = build(spec, Summariser(named_summary)), Budget(UNLIMITED, TinyCounter())
     found = []
     for number, history in enumerate(calls, 1):
         said = {one.id: one.content for one in history}

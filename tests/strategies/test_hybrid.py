@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, budget, calls_of, react, sound_histories
-from tests.support.specs import Summariser, build, named, parts
+from tests.support.histories import LIMITS, budget, calls_of, react_history, sound_histories
+from tests.support.specs import Summariser, build, named_summary, parts_of
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
@@ -20,9 +20,9 @@ from thimble.strategies.observation_masking import ObservationMasking
 def test_eq_5_and_6_to_the_letter(more: int, m: int, w: int, steps: int) -> None:
     """The summary holds the turns up to t_last, and is renewed when those since reach N (above M); W masks the rest."""
     n = m + more
-    backend = Summariser(named)
+    backend = Summariser(named_summary)
     strategy = build(f"hybrid:every={n},tail={m},window={w},early=off", backend)
-    history = react(steps, tokens=200)
+    history = react_history(steps, tokens=200)
     t_last, made = 0, 0
     for messages in calls_of(history):
         t = len(turns(messages)) + 1
@@ -45,15 +45,15 @@ def test_eq_5_and_6_to_the_letter(more: int, m: int, w: int, steps: int) -> None
 def test_the_summariser_reads_the_observations_unmasked() -> None:
     backend = Summariser()
     strategy = build("hybrid:window=0,every=5,tail=1", backend)
-    for messages in calls_of(react(12, tokens=100)):
+    for messages in calls_of(react_history(12, tokens=100)):
         strategy.prepare(messages, budget())
     assert len(backend.prompts) == 2
     for prompt in backend.prompts:
         assert not any("[masked" in message.content for message in prompt)
-    assert backend.prompts[0][:-1] == react(4, tokens=100)
+    assert backend.prompts[0][:-1] == react_history(4, tokens=100)
 
 
-SAME = st.builds(react, st.integers(1, 30), st.integers(50, 1_500))
+SAME = st.builds(react_history, st.integers(1, 30), st.integers(50, 1_500))
 
 
 @given(SAME | sound_histories(most_turns=40), LIMITS, st.integers(1, 12), st.sampled_from(["always", "over"]))
@@ -63,13 +63,13 @@ def test_before_its_time_it_folds_only_where_no_mask_is_left_that_would_be_enoug
     """Over the budget the window of masks shrinks first, down to the newest turn."""
     backend, allowed = Summariser(), budget(limit)
     strategy = build(f"hybrid:window={window},when={when},every=1000", backend)
-    (part,) = parts(strategy)
+    (part,) = parts_of(strategy)
     for messages in calls_of(history):
         asked, state = len(backend.prompts), build("hybrid")
         state.state = part.state  # type: ignore[attr-defined]
         strategy.prepare(messages, allowed)
         if len(backend.prompts) > asked:
-            (before,) = parts(state)
+            (before,) = parts_of(state)
             folded = before.folding.view(messages)
             assert allowed.over(ObservationMasking(1, "always").prepare(folded, allowed))
 
@@ -79,7 +79,7 @@ def test_at_the_default_budget_it_masks_from_its_first_edit_and_folds_when_eleve
     """The results are of the sizes that our tools give."""
     backend = Summariser()
     strategy = build("hybrid", backend)
-    for messages in calls_of(react(11, tokens)):
+    for messages in calls_of(react_history(11, tokens)):
         assert bool(backend.prompts) == (len(turns(messages)) > 11)
         view = strategy.prepare(messages, budget())
         assert not budget().over(view)
@@ -89,27 +89,29 @@ def test_at_the_default_budget_it_masks_from_its_first_edit_and_folds_when_eleve
 
 def test_masks_may_wait_for_the_budget() -> None:
     strategy = build("hybrid:when=over,window=2,every=43")
-    for messages in calls_of(react(11)):
+    for messages in calls_of(react_history(11)):
         assert strategy.prepare(messages, budget()) == messages
-    assert any(message.content.startswith("[masked") for message in strategy.prepare(react(14), budget()))
+    assert any(message.content.startswith("[masked") for message in strategy.prepare(react_history(14), budget()))
 
 
 @pytest.mark.parametrize("spec", ["hybrid", "hybrid:when=over,window=2"])
 def test_a_summary_comes_earlier_when_masks_are_not_enough(spec: str) -> None:
     """It leaves as many of the newest turns as take two fifths of the budget."""
-    backend = Summariser(named)
-    view = build(spec, backend).prepare(react(30), budget(2_000))
+    backend = Summariser(named_summary)
+    view = build(spec, backend).prepare(react_history(30), budget(2_000))
     assert len(backend.prompts) > 0
-    assert [message.content for message in view if message.covers] == [f"{SUMMARY_TAG}\n{named(backend.prompts[-1])}"]
+    assert [message.content for message in view if message.covers] == [
+        f"{SUMMARY_TAG}\n{named_summary(backend.prompts[-1])}"
+    ]
     assert budget().size(view[3:]) <= 0.4 * 2_000
-    assert view[-2:] == react(30)[-2:]
+    assert view[-2:] == react_history(30)[-2:]
 
 
 def test_a_summary_by_turns_that_is_not_enough_is_followed_by_one_for_the_budget_in_the_same_call() -> None:
-    strategy = build("hybrid:every=6,tail=5", Summariser(named))
-    view = strategy.prepare(react(8), budget(2_000))
+    strategy = build("hybrid:every=6,tail=5", Summariser(named_summary))
+    view = strategy.prepare(react_history(8), budget(2_000))
     assert not budget(2_000).over(view)
-    assert strategy.prepare(react(8), budget(2_000)) == view
+    assert strategy.prepare(react_history(8), budget(2_000)) == view
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_what_is_unset_leaves_turns_between_two_summaries(
 ) -> None:
     backend = Summariser()
     strategy = build(spec, backend)
-    for messages in calls_of(react(50, tokens=100)):
+    for messages in calls_of(react_history(50, tokens=100)):
         strategy.prepare(messages, budget(limit))
     assert len(backend.prompts) == len(turns_of_summaries)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.family import family
-from tests.support.histories import LIMITS, budget, calls_of, react, sound_histories, words
+from tests.support.histories import LIMITS, budget, calls_of, react_history, sound_histories, words
 from tests.support.specs import (
     ASKING,
     COSTLY,
@@ -23,16 +23,16 @@ from tests.support.specs import (
     build,
     interrupts,
     model_words,
-    parts,
-    short,
+    parts_of,
+    short_summary,
     specs,
 )
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
-from thimble.strategies.laws.laws import TRIED, Make, Subject, bare_views, case, views
-from thimble.strategies.laws.subjects import exempt
-from thimble.strategies.masks import mask
+from thimble.strategies.laws.laws import TRIED, Make, Subject, bare_views, draw_case, views
+from thimble.strategies.laws.subjects import is_exempt
+from thimble.strategies.masks import mask_message
 from thimble.strategies.table import STRATEGIES
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
@@ -71,7 +71,7 @@ globals().update({f"test_{law.__name__}": tried_on_every_strategy(law) for law i
 @pytest.mark.parametrize("answer", ["empty", "larger", "as large"])
 @given(st.data())
 def test_law_3_a_summary_that_is_empty_or_not_smaller_is_refused(name: str, answer: str, data: st.DataObject) -> None:
-    strategy, history, allowed = case(subject(name, st.just(answer)), data, sound_histories())
+    strategy, history, allowed = draw_case(subject(name, st.just(answer)), data, sound_histories())
     for messages, view in bare_views(strategy, history, allowed):
         known = {message.id for message in messages}
         stands_for = [message.covers for message in view if message.id not in known]
@@ -95,7 +95,7 @@ TEXTS = [
     words(9_000),
 ]
 """Results of the kinds that strategies treat in their own ways."""
-CACHES = [one for one in get_objects() if isinstance(one, type(mask)) and re.match(OURS, one.__module__ or "")]
+CACHES = [one for one in get_objects() if isinstance(one, type(mask_message)) and re.match(OURS, one.__module__ or "")]
 
 
 def fresh_views(make: Make, history: list[Message], allowed: Budget) -> list[tuple[list[Message], Sequence[Message]]]:
@@ -113,7 +113,7 @@ def test_law_4_what_the_process_did_before_changes_no_view(name: str, data: st.D
     texts = data.draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12), label="texts")
     history = [
         replace(one, content=texts[at // 2 - 2]) if one.role == "tool" else one
-        for at, one in enumerate(react(len(texts)), 1)
+        for at, one in enumerate(react_history(len(texts)), 1)
     ]
     allowed, another = (budget(data.draw(LIMITS, label="limit"), overhead=20) for _ in range(2))
     fresh = fresh_views(make, history, allowed)
@@ -128,8 +128,8 @@ def test_law_4_what_the_process_did_before_changes_no_view(name: str, data: st.D
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in COSTLY])
 @pytest.mark.parametrize("tokens", [150, 300, 600])
 def test_law_6_edits_are_worth_their_prefill(name: str, tokens: int) -> None:
-    unmanaged = sum(view.prefill for _, view in views(build("none"), react(40, tokens), budget(8_000)))
-    managed = sum(view.prefill for _, view in views(build(name), react(40, tokens), budget(8_000)))
+    unmanaged = sum(view.prefill for _, view in views(build("none"), react_history(40, tokens), budget(8_000)))
+    managed = sum(view.prefill for _, view in views(build(name), react_history(40, tokens), budget(8_000)))
     assert managed <= 1.35 * unmanaged
 
 
@@ -139,15 +139,17 @@ def test_law_6_edits_are_worth_their_prefill(name: str, tokens: int) -> None:
 @asks_a_model
 @given(st.data())
 def test_law_7_a_failed_summary_loses_nothing(name: str, data: st.DataObject) -> None:
-    strategy, history, allowed = case(subject(name, st.just("short")), data, sound_histories(most_turns=40))
-    (part,) = parts(strategy)
+    strategy, history, allowed = draw_case(subject(name, st.just("short")), data, sound_histories(most_turns=40))
+    (part,) = parts_of(strategy)
     works_for = data.draw(st.integers(0, 4))
     backend: Summariser = part.model.backend
     failing = SUMMARISERS[data.draw(st.sampled_from(["fails", "empty", "larger"]))]
-    backend.answer = lambda messages: short(messages) if len(backend.prompts) <= works_for else failing(messages)
+    backend.answer = lambda messages: (
+        short_summary(messages) if len(backend.prompts) <= works_for else failing(messages)
+    )
     kept, asked = model_words(part), 0
     for messages, view in bare_views(strategy, history, allowed):
-        if exempt(7, strategy, messages, allowed):
+        if is_exempt(7, strategy, messages, allowed):
             return
         if asked < works_for:
             kept = model_words(part)
@@ -171,7 +173,7 @@ def test_law_7_an_interrupted_summary_loses_nothing(name: str, data: st.DataObje
     at = data.draw(st.integers(1, 4))
     calm, backend = build(spec), Summariser()
     cut_off = build(spec, backend)
-    backend.answer = lambda messages: interrupts(messages) if len(backend.prompts) == at else short(messages)
+    backend.answer = lambda messages: interrupts(messages) if len(backend.prompts) == at else short_summary(messages)
     for messages in calls_of(history):
         try:
             expected = calm.prepare(messages, allowed)
@@ -181,11 +183,11 @@ def test_law_7_an_interrupted_summary_loses_nothing(name: str, data: st.DataObje
             view = cut_off.prepare(messages, allowed)
         except KeyboardInterrupt:
             view = cut_off.prepare(messages, allowed)
-        assert view == expected or exempt(7, calm, messages, allowed)
+        assert view == expected or is_exempt(7, calm, messages, allowed)
 
 
 @pytest.mark.parametrize("name", family(ASKING, "summary-buffer", "thrifty", "delegate"))
 def test_law_7_a_failure_is_not_tried_again_at_every_call(name: str) -> None:
     backend = Summariser(SUMMARISERS["fails"])
-    calls = len(list(views(build(name, backend), react(240), budget(8_000))))
+    calls = len(list(views(build(name, backend), react_history(240), budget(8_000))))
     assert 1 < len(backend.prompts) <= calls / 2

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import budget, calls_of, react
+from tests.support.histories import budget, calls_of, react_history
 from tests.support.paths import ROOT
-from tests.support.specs import Summariser, build, named
+from tests.support.specs import Summariser, build, named_summary
 from thimble.agent.messages import Message, ToolCall, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
@@ -27,9 +27,9 @@ def eq_5_and_6(t: int, t_last: int, n: int, m: int) -> tuple[int, list[int], lis
 @pytest.mark.parametrize("name", ["llm-summary", "critic-summary"])
 @given(st.integers(1, 12), st.integers(0, 6), st.integers(1, 60))
 def test_eq_5_and_6_to_the_letter(name: str, n: int, m: int, steps: int) -> None:
-    backend = Summariser(lambda messages: f"s{len(backend.prompts)} {named(messages)}")
+    backend = Summariser(lambda messages: f"s{len(backend.prompts)} {named_summary(messages)}")
     strategy = build(f"{name}:every={n},tail={m}", backend)
-    history = react(steps, tokens=200)
+    history = react_history(steps, tokens=200)
     o_sys, o_user = history[:2]
     turn = [[]] + [[history[index] for index in found] for found in turns(history)]
     t_last, s_last = 0, ""
@@ -42,7 +42,7 @@ def test_eq_5_and_6_to_the_letter(name: str, n: int, m: int, steps: int) -> None
             *sent, o_si = backend.prompts[-1]
             assert texts(sent) == texts([o_sys, o_user, *memory(s_last), *(one for i in t_sum for one in turn[i])])
             assert o_si.content.startswith("Stop here.")
-            s_last = f"s{len(backend.prompts)} {named(backend.prompts[-1])}"
+            s_last = f"s{len(backend.prompts)} {named_summary(backend.prompts[-1])}"
         assert texts(view) == texts([o_sys, o_user, *memory(s_last), *(one for i in tail for one in turn[i])])
 
 
@@ -57,11 +57,11 @@ def memory(s_last: str) -> list[Message]:
 def test_turns_that_one_call_cannot_read_go_in_pieces() -> None:
     """Nothing is covered that the summariser has not read."""
     backend = Summariser(longest=8_000)
-    view = prepare(react(31), build("llm-summary:paper", backend), budget())
+    view = prepare(react_history(31), build("llm-summary:paper", backend), budget())
     assert len(backend.prompts) == 3
     read = [message.id for prompt in backend.prompts for message in prompt]
     covered = next(message.covers for message in view.messages if message.covers)
-    assert list(covered) == [message.id for message in react(21)[2:]]
+    assert list(covered) == [message.id for message in react_history(21)[2:]]
     assert set(covered) <= set(read)
     assert not any("tokens cut" in message.content for prompt in backend.prompts for message in prompt)
 
@@ -69,8 +69,8 @@ def test_turns_that_one_call_cannot_read_go_in_pieces() -> None:
 def test_the_critic_is_asked_for_reflections_in_the_same_call() -> None:
     backend = Summariser(lambda messages: "Done:\n- a\nReflections:\n- b")
     plain, critic = (build(f"{name}-summary:every=3,tail=2", backend) for name in ("llm", "critic"))
-    view = critic.prepare(react(5), ENDLESS)
-    plain.prepare(react(5), ENDLESS)
+    view = critic.prepare(react_history(5), ENDLESS)
+    plain.prepare(react_history(5), ENDLESS)
     with_critique, without = (prompt[-1].content for prompt in backend.prompts)
     assert "\n- Reflections: " in with_critique
     asked = with_critique.partition("\n- Reflections: ")[2]

@@ -12,7 +12,7 @@ from tests.support.estimate import EstimateCounter
 from tests.support.histories import Story
 from tests.support.specs import build
 from thimble.agent.budget import Budget
-from thimble.agent.messages import LONGEST, Message
+from thimble.agent.messages import MAX_CONTENT_CHARACTERS, Message
 from thimble.agent.view import prepare
 
 WORDS = "one line of this file, which comes again and again and is as long as others are"
@@ -33,11 +33,11 @@ def results(spec: str, characters: int, limit: int = 10**7) -> Sequence[Message]
 
 @pytest.mark.parametrize("spec", ["none", "dedup"])
 def test_a_result_is_rewritten_up_to_a_bound(spec: str) -> None:
-    assert any(one.why for one in results(spec, LONGEST))
-    assert not any(one.why for one in results(spec, LONGEST + 1))
+    assert any(one.why for one in results(spec, MAX_CONTENT_CHARACTERS))
+    assert not any(one.why for one in results(spec, MAX_CONTENT_CHARACTERS + 1))
 
 
 @pytest.mark.parametrize("spec", ["compress", "retrieval:by=words"])
 def test_over_the_budget_a_longer_result_is_cut_or_hidden(spec: str) -> None:
-    for one in results(spec, LONGEST + 1, 8_000):
+    for one in results(spec, MAX_CONTENT_CHARACTERS + 1, 8_000):
         assert one.content == "new" or "tokens cut" in one.content or one.content.startswith("[masked")

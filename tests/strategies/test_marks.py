@@ -14,12 +14,12 @@ from thimble.agent.fit import shorten_message
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message
 from thimble.corpus.marks import Shown, read_marks
 from thimble.strategies.compress import compress_message
-from thimble.strategies.compression.repeated_lines import places, runs, telling
+from thimble.strategies.compression.repeated_lines import find_runs, line_places, run_start_lines
 from thimble.strategies.dedup import with_references
 from thimble.strategies.delegate import replace_with_brief
-from thimble.strategies.masks import mask
-from thimble.strategies.offload import reference
-from thimble.strategies.tidy import rewrite
+from thimble.strategies.masks import mask_message
+from thimble.strategies.offload import make_reference
+from thimble.strategies.tidy import rewrite_result
 
 BUDGET = Budget(1_000, TinyCounter())
 FORMS = (
@@ -63,8 +63,8 @@ def test_an_excerpt_is_text_without_its_marks_and_names_its_id(text: str, ratio:
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, TEXTS)
 def test_references_are_gaps(text: str, above: str) -> None:
-    lines = telling(text)
-    repeated = [*runs(text, lines, places(text, lines), places(above, telling(above)))]
+    lines = run_start_lines(text)
+    repeated = [*find_runs(text, lines, line_places(text, lines), line_places(above, run_start_lines(above)))]
     view = read_marks(with_references(result(text), repeated).content, "m8")
     assert_is_text_of(view.text, text)
     assert (view.whole, view.id) == ((False, "m8") if repeated else (True, ""))
@@ -80,9 +80,9 @@ def test_around_a_cut_no_half_of_a_sentence_stays(many: int, share: float) -> No
 
 @given(TEXTS)
 def test_a_hidden_result_shows_nothing(text: str) -> None:
-    for copy in (mask(result(text)), replace_with_brief(result(text), "Bees fly far.")):
+    for copy in (mask_message(result(text)), replace_with_brief(result(text), "Bees fly far.")):
         assert read_marks(copy.content, "m8") == Shown("", False, "")
-    view = read_marks(reference(result(text), 100, 400, "").content, "m8")
+    view = read_marks(make_reference(result(text), 100, 400, "").content, "m8")
     assert (view.text, view.whole, view.id) == ("", False, "m8")
 
 
@@ -112,6 +112,6 @@ def test_a_result_that_never_came_shows_nothing(text: str) -> None:
 
 def test_a_tidied_text_is_whole() -> None:
     text = "\n".join(["\x1b[31mred\x1b[0m", *["the same line"] * 9, "end"])
-    view = read_marks(rewrite(result(text), "text").content, "m8")
+    view = read_marks(rewrite_result(result(text), "text").content, "m8")
     assert view.text.split() == ["red", "the", "same", "line", "end"]
     assert (view.whole, view.id) == (True, "")

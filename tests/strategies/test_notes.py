@@ -10,7 +10,7 @@ from tests.support.histories import LIMITS, Story, budget, calls_of, sound_histo
 from thimble.agent.messages import NO_RESULT, Message, ToolCall, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
-from thimble.strategies.notes import ASK, Notes
+from thimble.strategies.notes import NOTES_REQUEST, Notes
 from thimble.strategies.recital import without_recital
 
 
@@ -112,7 +112,7 @@ def test_words_at_the_end_never_take_room_that_is_not_there(
         view = strategy.prepare(messages, allowed)
         if recital(view, messages):
             assert allowed.size(view) <= min(limit, allowed.size(messages))
-            assert ASK in recital(view, messages) or hidden(view)
+            assert NOTES_REQUEST in recital(view, messages) or hidden(view)
 
 
 def test_over_the_budget_with_nothing_noted_it_asks_and_what_is_noted_then_goes() -> None:
@@ -122,7 +122,7 @@ def test_over_the_budget_with_nothing_noted_it_asks_and_what_is_noted_then_goes(
         story.turn(600)
         view = strategy.prepare(story.messages, budget())
         assert hidden(view) == []
-        asked += [ASK in recital(view, story.messages)]
+        asked += [NOTES_REQUEST in recital(view, story.messages)]
         assert budget().over(story.messages) == asked[-1]
         assert not budget().over(view)
         if asked[-1]:
@@ -140,9 +140,9 @@ def test_notes_asks_before_the_budget_is_full_once_something_has_gone() -> None:
     while not budget().over(without_recital(strategy.prepare(story.messages, budget()), story.messages)):
         view = strategy.prepare(story.messages, budget())
         size = budget().size(without_recital(view, story.messages))
-        assert (ASK in recital(view, story.messages)) == (size > 0.9 * 8_000)
-        if ASK in recital(view, story.messages):
+        assert (NOTES_REQUEST in recital(view, story.messages)) == (size > 0.9 * 8_000)
+        if NOTES_REQUEST in recital(view, story.messages):
             assert "fact number 9" in recital(view, story.messages)
             break
         story.turn(200)
-    assert ASK in recital(view, story.messages)
+    assert NOTES_REQUEST in recital(view, story.messages)

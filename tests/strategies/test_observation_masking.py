@@ -8,12 +8,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, SIZES, Story, budget, calls_of, react, react40, sound_histories
+from tests.support.histories import LIMITS, SIZES, Story, budget, calls_of, react40, react_history, sound_histories
 from tests.support.specs import build
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, turns
 from thimble.agent.view import prepare
-from thimble.strategies.masks import mask
+from thimble.strategies.masks import mask_message
 from thimble.strategies.observation_masking import ObservationMasking
 
 
@@ -78,7 +78,7 @@ def test_in_steps_to_the_letter(observations: list[list[int]], window: int, ever
 @given(st.integers(1, 6), st.integers(1, 7), st.integers(1, 30))
 def test_in_steps_one_call_in_so_many_is_an_edit(window: int, every: int, steps: int) -> None:
     strategy, before, edits = build(f"observation-masking:window={window},when=always,every={every}"), None, []
-    for messages in calls_of(react(steps, 100)):
+    for messages in calls_of(react_history(steps, 100)):
         before = prepare(messages, strategy, budget(10**9), before)
         edits += [len(turns(messages))] if before.edited else []
     assert edits == list(range(window + every, steps + 1, every))
@@ -91,11 +91,11 @@ def test_eq_4_masks_each_old_observation_however_short(history: list[Message], w
     old_turns = [turn for turn in found[: max(0, len(found) - window)] if len(turn) > len(history[turn.start].calls)]
     old = {history[index].id for turn in old_turns for index in turn[1:]}
     for message, shown in zip(history, view, strict=True):
-        assert shown.same(mask(message) if message.id in old else message)
+        assert shown.same(mask_message(message) if message.id in old else message)
 
 
 def test_a_mask_names_the_tool_the_length_and_the_rule() -> None:
-    view = ObservationMasking(1, "always").prepare(react(3), budget())
+    view = ObservationMasking(1, "always").prepare(react_history(3), budget())
     assert masked(view) == ["c1", "c2"]
     assert view[3].content == "[masked: 2,400 characters of read_article; call it again if you need it]"
     assert ObservationMasking(1, "always").prepare(view, budget()) == view
@@ -183,6 +183,10 @@ def test_why_says_how_full_the_view_was() -> None:
 
 def test_only_a_mask_stays_as_it_is() -> None:
     result = Message("m3", "tool", "a page\n" * 90, call_id="c", name="read_article")
-    text = f"{mask(result).content}\nstands first in this page"
-    assert mask(mask(result, "old"), "new") == mask(result, "old")
-    assert mask(result.rewritten(text, "tidied")).content == mask(result.rewritten(text, "")).content != text
+    text = f"{mask_message(result).content}\nstands first in this page"
+    assert mask_message(mask_message(result, "old"), "new") == mask_message(result, "old")
+    assert (
+        mask_message(result.rewritten(text, "tidied")).content
+        == mask_message(result.rewritten(text, "")).content
+        != text
+    )

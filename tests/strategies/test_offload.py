@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, Story, budget, calls_of, outcome, react, sound_histories, words
+from tests.support.histories import LIMITS, Story, budget, calls_of, outcome, react_history, sound_histories, words
 from tests.support.specs import build
 from thimble.agent.errors import BudgetError
 from thimble.agent.fit import fit
@@ -103,7 +103,7 @@ def test_under_pressure_old_ones_go_first_and_the_newest_turn_stays(
 
 def test_a_mask_that_came_before_stays_a_mask() -> None:
     strategy = build("observation-masking:window=1,when=always+offload:share=0.05")
-    for messages in calls_of(react(4)):
+    for messages in calls_of(react_history(4)):
         view = strategy.prepare(messages, budget())
     assert [m.content[:8] for m in view if m.role == "tool"] == ["[masked:"] * 3 + ["[offload"]
 

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, budget, calls_of, is_faithful, is_sound, pending, sound_histories
+from tests.support.histories import LIMITS, budget, calls_of, is_faithful, is_sound, pending_calls, sound_histories
 from tests.support.specs import EVERY, build, specs
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import YOU, Message, blocks
-from thimble.agent.override import Deed, Override
+from thimble.agent.override import Decision, Override
 from thimble.agent.turns import pinned
 from thimble.agent.view import View, prepare
 from thimble.commands.why import why
 
-DEEDS: list[Deed] = ["pinned", "dropped", "edited"]
+DEEDS: list[Decision] = ["pinned", "dropped", "edited"]
 DECISIONS = st.lists(st.tuples(st.integers(0, 60), st.sampled_from(DEEDS)))
 
 
-def overrides_of(history: Sequence[Message], decisions: Sequence[tuple[int, Deed]]) -> dict[str, Override]:
+def overrides_of(history: Sequence[Message], decisions: Sequence[tuple[int, Decision]]) -> dict[str, Override]:
     """The newest decision about a message counts."""
     ids = ((history[place % len(history)].id, deed) for place, deed in decisions)
     return {id_: Override(id_, deed, "In short: 4711.") for id_, deed in ids}
@@ -65,7 +65,7 @@ def test_a_decision_holds_from_the_call_after_it(name: str, data: st.DataObject)
         except BudgetError:
             continue
         assert is_sound(before.messages) == []
-        assert pending(before.messages) == pending(messages)
+        assert pending_calls(before.messages) == pending_calls(messages)
         assert is_faithful(before.messages, messages, fitted=True) == []
         assert before.notes == ()
         assert before.tokens <= allowed.limit or not getattr(strategy, "fitted", True)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.histories import budget, react40
-from tests.support.specs import Summariser, build, fails
+from tests.support.specs import Summariser, build, fail
 from thimble.agent.errors import ModelError, Stopped, UsageError
 from thimble.agent.side import SideModel
 from thimble.strategies.hybrid import Hybrid
 from thimble.strategies.none import NoManagement
-from thimble.strategies.own import Own
+from thimble.strategies.own import OwnStrategy
 
 RULE = """
 from dataclasses import dataclass, field
@@ -136,7 +136,7 @@ def test_a_copy_has_a_state_of_its_own(tmp_path: Path) -> None:
 
 def test_a_server_that_is_gone_is_not_the_strategy_s_mistake(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="the server is gone"):
-        build(f"{written(tmp_path, RULE)}:Newest", Summariser(fails)).prepare(react40(), budget())
+        build(f"{written(tmp_path, RULE)}:Newest", Summariser(fail)).prepare(react40(), budget())
 
 
 def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_module_is_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             "thimble.strategies.hybrid:Hybrid": Hybrid,
         }.items():
             strategy = build(spec)
-            assert isinstance(strategy, Own)
+            assert isinstance(strategy, OwnStrategy)
             assert isinstance(strategy.inner, kind)
         assert isinstance(strategy.inner.model, SideModel)
     finally:

@@ -81,9 +81,9 @@ def test_a_state_that_could_not_be_read_again_is_not_saved_and_that_is_told_once
     session.use_strategy(str(path))
     ask(session)
     ask(session, "And now?")
-    (told,) = session.news()
+    (told,) = session.take_notices()
     assert told.startswith(f"{path} starts fresh on resume, since its state cannot be saved: ")
-    assert session.journal.state().kept == {
+    assert session.journal.state().saved_memory == {
         "notes": session.notes.state,
         "learnt": session.agent.backend.counter.learnt,
     }

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import budget, calls_of, react
+from tests.support.histories import budget, calls_of, react_history
 from tests.support.sessions import scripted
 from tests.support.specs import Summariser, build
 from thimble.agent.budget import LEAST_BUDGET, MOST_BUDGET, UNLIMITED
 from thimble.session.settings import Settings
 from thimble.strategies.paper import N_HYBRID, M, N, scale_turns
-from thimble.strategies.paper_names import in_our_names
+from thimble.strategies.paper_names import use_our_names
 
 BUDGETS = st.integers(LEAST_BUDGET, MOST_BUDGET) | st.integers(LEAST_BUDGET, 40_000) | st.just(UNLIMITED)
 PAPERS = st.sampled_from([M, N, N_HYBRID])
@@ -42,7 +42,7 @@ def test_in_a_session_each_of_them_summarises(name: str, exchanges: int, limit: 
     """An exchange has twelve turns at most: the paper's 31 and 53 would never come."""
     backend = Summariser()
     strategy = build(name, backend)
-    for messages in calls_of(react(exchanges * Settings().max_turns, 500)):
+    for messages in calls_of(react_history(exchanges * Settings().max_turns, 500)):
         strategy.prepare(messages, budget(limit))
     assert backend.prompts
 
@@ -58,7 +58,7 @@ def test_in_a_session_each_of_them_summarises(name: str, exchanges: int, limit: 
     ],
 )
 def test_the_names_of_the_papers_are_ours(typed: str, ours: str) -> None:
-    assert in_our_names(typed) == ours
+    assert use_our_names(typed) == ours
     session = scripted(strategy=typed)
     assert session.spec == ours
     session.use_strategy("none")
@@ -69,4 +69,4 @@ def test_the_names_of_the_papers_are_ours(typed: str, ours: str) -> None:
 @given(st.text(max_size=30))
 def test_other_names_stay_as_they_are_typed(text: str) -> None:
     file = f"./{text.replace('+', '')}.py"
-    assert in_our_names(file) == file
+    assert use_our_names(file) == file

@@ -13,7 +13,7 @@ from tests.support.read_back import NOTHING, strings, unreferenced, untidied
 from tests.support.tool_outputs import OUTPUTS
 from thimble.agent.messages import Message
 from thimble.strategies.dedup import Dedup
-from thimble.strategies.tidy import TIDY_FORMS, Tidy, rewrite
+from thimble.strategies.tidy import TIDY_FORMS, Tidy, rewrite_result
 
 REPEATS = "repeats earlier lines"
 STYLE = re.compile(r"\x1b(\[[0-9;]*m|\(B)")
@@ -57,7 +57,7 @@ def cut(line: str) -> tuple[list[str], str]:
 
 def assert_read_back(text: str) -> None:
     for form in TIDY_FORMS:
-        copy = rewrite(result(text), form)
+        copy = rewrite_result(result(text), form)
         if copy.why and form == "text":
             said = untidied(copy.content, rewritten=True)
             assert_all_is_there(text, said.before)

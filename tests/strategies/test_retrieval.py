@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.embedding import Counting
-from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
+from tests.support.histories import LIMITS, Story, budget, calls_of, react_history, sound_histories
 from tests.support.specs import build
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
@@ -39,7 +39,7 @@ TOPICS = ["lighthouse keepers", "tram timetables", "beet harvests", "violin varn
 
 def library(steps: int = 18, question: str = "Tell me about the library.") -> list[Message]:
     """A history that reads one article after the other; each says its own thing, and then much that all say."""
-    history, told = react(steps), 0
+    history, told = react_history(steps), 0
     for place, message in enumerate(history):
         if message.role == "tool":
             topic = TOPICS[told % len(TOPICS)]
@@ -211,7 +211,7 @@ def test_without_vectors_the_words_rank_and_say_why(history: list[Message], limi
 
 def test_a_server_that_fails_is_asked_once_a_question_and_each_text_once() -> None:
     inner = Counting(fails=True)
-    strategy, allowed, history = embedding(inner), budget(8_000), react(40, 600)
+    strategy, allowed, history = embedding(inner), budget(8_000), react_history(40, 600)
     for messages in calls_of(history):
         strategy.prepare(messages, allowed)
     assert len(inner.asked) == 1

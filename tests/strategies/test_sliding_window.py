@@ -5,7 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories, words
+from tests.support.histories import (
+    LIMITS,
+    Story,
+    budget,
+    calls_of,
+    pending_calls,
+    react40,
+    react_history,
+    sound_histories,
+    words,
+)
 from thimble.agent.messages import Message, blocks, turns
 from thimble.agent.turns import question, task
 from thimble.strategies.sliding_window import SlidingWindow, WindowState
@@ -15,7 +25,7 @@ from thimble.strategies.sliding_window import SlidingWindow, WindowState
 def test_a_window_keeps_so_many_turns(history: list[Message], window: int, limit: int) -> None:
     view = SlidingWindow(window=window).prepare(history, budget(limit))
     found = turns(history)
-    waits = bool(pending(history))
+    waits = bool(pending_calls(history))
     kept = found[len(found) - max(window, waits) :] if max(window, waits) < len(found) else found
     assert len(turns(view)) == len(kept)
     first = kept[0].start if kept else len(history)
@@ -79,4 +89,4 @@ def test_a_message_that_comes_to_stand_behind_the_task_is_not_the_task() -> None
 
 def test_a_history_without_its_first_kept_message_starts_anew() -> None:
     strategy = SlidingWindow(memory=WindowState("gone"))
-    assert strategy.prepare(react(3), budget()) == react(3)
+    assert strategy.prepare(react_history(3), budget()) == react_history(3)

@@ -13,13 +13,13 @@ from prompt_toolkit.document import Document
 
 from tests.support.histories import outcome
 from tests.support.sessions import Paper, scripted
-from tests.support.specs import EVERY, build, parts, specs
+from tests.support.specs import EVERY, build, parts_of, specs
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.strategy import show_all
 from thimble.repl.prompt.completion import Completions
 from thimble.session.playback import names_code
 from thimble.session.settings import refuse_code
-from thimble.strategies.parameter import parameters
+from thimble.strategies.parameter import parameters_of
 from thimble.strategies.spec import PAPER, is_code, parse_spec
 from thimble.strategies.table import STRATEGIES
 
@@ -85,21 +85,21 @@ def test_each_part_knows_where_it_begins(text: str) -> None:
 def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
     spec = data.draw(specs(name))
     strategy = build(spec)
-    for written, part in zip(spec.split("+"), parts(strategy), strict=True):
+    for written, part in zip(spec.split("+"), parts_of(strategy), strict=True):
         _, _, settings = written.partition(":")
         for setting in filter(None, settings.split(",")):
             key, _, value = setting.partition("=")
             if key == PAPER:
                 continue
-            (parameter,) = (known for known in parameters(type(part)) if known.name == key)
+            (parameter,) = (known for known in parameters_of(type(part)) if known.name == key)
             assert getattr(part, key) == parameter.read(value)
 
 
-@pytest.mark.parametrize("name", [name for name in STRATEGIES if any(p.paper for p in parameters(STRATEGIES[name]))])
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if any(p.paper for p in parameters_of(STRATEGIES[name]))])
 def test_a_paper_s_parameters_have_a_name(name: str) -> None:
     """With others beside it, those are what they say."""
-    papers, plain = {p.name: p.paper for p in parameters(STRATEGIES[name]) if p.paper is not None}, build(name)
-    for one in parameters(STRATEGIES[name]):
+    papers, plain = {p.name: p.paper for p in parameters_of(STRATEGIES[name]) if p.paper is not None}, build(name)
+    for one in parameters_of(STRATEGIES[name]):
         for spec in (f"{name}:paper", f"{name}: paper ,words=77", f"{name}:words=77,paper"):
             if "words" in spec and not hasattr(plain, "words"):
                 continue

@@ -14,11 +14,11 @@ from tests.support.histories import (
     calls_of,
     is_faithful,
     is_sound,
-    react,
     react40,
+    react_history,
     sound_histories,
 )
-from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, named
+from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, named_summary
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.turns import question, task
@@ -37,26 +37,29 @@ def run(name: str, backend: Summariser, history: list[Message]) -> list[list[Mes
 
 @every_summarising
 def test_the_next_summary_folds_the_one_before(name: str) -> None:
-    backend = Summariser(lambda messages: f"summary number {len(backend.prompts)} of {named(messages)}")
-    view = run(name, backend, react(80))[-1]
+    backend = Summariser(lambda messages: f"summary number {len(backend.prompts)} of {named_summary(messages)}")
+    view = run(name, backend, react_history(80))[-1]
     assert len(backend.prompts) > 2
     for number, prompt in enumerate(backend.prompts):
-        last = named(backend.prompts[number - 1])
+        last = named_summary(backend.prompts[number - 1])
         before = [f"{SUMMARY_TAG}\nsummary number {number} of {last}"] if number else []
         assert [message.content for message in prompt if message.covers] == before
         covered = {id_ for message in prompt for id_ in message.covers}
         assert not covered & {message.id for message in prompt}
     (summary,) = [message for message in view if message.covers]
-    assert summary.content == f"{SUMMARY_TAG}\nsummary number {len(backend.prompts)} of {named(backend.prompts[-1])}"
+    assert (
+        summary.content
+        == f"{SUMMARY_TAG}\nsummary number {len(backend.prompts)} of {named_summary(backend.prompts[-1])}"
+    )
     assert set(summary.covers) >= {message.id for message in backend.prompts[-1][3:-1]}
 
 
 @every_summarising
 def test_the_summariser_is_sent_the_agent_s_prompt_and_the_instruction_last(name: str) -> None:
     backend = Summariser()
-    run(f"{name}:words=100", backend, react(80))
+    run(f"{name}:words=100", backend, react_history(80))
     for prompt, limit in zip(backend.prompts, backend.limits, strict=True):
-        assert prompt[:2] == react(1)[:2]
+        assert prompt[:2] == react_history(1)[:2]
         assert (prompt[-1].role, limit) == ("user", 300)
         assert "at most 100 words" in prompt[-1].content
         assert budget().size(prompt) <= 8_000 - 300
@@ -78,7 +81,7 @@ def test_the_summariser_reads_what_the_model_read(name: str) -> None:
 @every_summarising
 def test_the_built_in_reader_knows_the_request(name: str) -> None:
     backend = Summariser()
-    run(name, backend, react(40))
+    run(name, backend, react_history(40))
     said = reply(backend.prompts[0], []).text
     assert [line[:-1] for line in said.split("\n") if line.endswith(":")][:3] == ["Asked", "Done", "Read"]
 
@@ -89,7 +92,7 @@ def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) ->
     backend = Summariser(SUMMARISERS[answer])
     strategy = build(name, backend)
     asked_at = []
-    for messages in calls_of(react(80)):
+    for messages in calls_of(react_history(80)):
         before = len(backend.prompts)
         view = strategy.prepare(messages, budget())
         assert [message.id for message in view] == [message.id for message in messages]
@@ -102,7 +105,7 @@ def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) ->
 
 def test_pieces_that_were_folded_before_a_failure_stay_folded() -> None:
     backend = Summariser(longest=8_000)
-    backend.answer = lambda messages: named(messages) if len(backend.prompts) < 3 else ""
+    backend.answer = lambda messages: named_summary(messages) if len(backend.prompts) < 3 else ""
     view = build("summary-buffer", backend).prepare(react40(), budget())
     (summary,) = [message for message in view if message.covers]
     assert len(backend.prompts) == 3
@@ -159,7 +162,7 @@ def test_the_user_s_older_words_are_folded_when_they_are_many() -> None:
     story = Story()
     for number in range(40):
         story.ask(f"question {number}: {'word ' * 60}").turn(200).answer("answer")
-    view = run("summary-buffer", Summariser(named), story.messages)[-1]
+    view = run("summary-buffer", Summariser(named_summary), story.messages)[-1]
     (summary,) = [message for message in view if message.covers]
     quoted = [line for line in summary.content.split("\n") if line.startswith("- question")]
     covered = [f"- {m.content}" for m in story.messages if m.role == "user" and m.id in summary.covers]
@@ -202,7 +205,7 @@ def test_an_observation_that_no_call_can_read_is_shortened_for_it() -> None:
 
 def test_messages_that_left_the_history_leave_the_summary_unused() -> None:
     strategy = build("summary-buffer")
-    strategy.prepare(react(14), budget())
+    strategy.prepare(react_history(14), budget())
     other = Story().ask("another").answer("!").messages
     renamed = [Message(f"other-{message.id}", message.role, message.content) for message in other]
     assert strategy.prepare(renamed, budget()) == renamed

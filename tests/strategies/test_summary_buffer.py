@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.histories import budget, react
-from tests.support.specs import Summariser, build, named
+from tests.support.histories import budget, react_history
+from tests.support.specs import Summariser, build, named_summary
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.session.session import Session
@@ -17,18 +17,21 @@ def summaries(view: list[Message]) -> list[Message]:
 
 
 def test_over_the_budget_all_but_the_newest_turns_become_one_summary() -> None:
-    backend = Summariser(lambda messages: f"what was found: {named(messages)}")
-    history = react(14)
+    backend = Summariser(lambda messages: f"what was found: {named_summary(messages)}")
+    history = react_history(14)
     view = build("summary-buffer:target=0", backend).prepare(history, budget())
     (summary,) = summaries(view)
     assert view == [*history[:2], summary, *history[-4:]]
-    assert (summary.role, summary.content) == ("user", f"{SUMMARY_TAG}\nwhat was found: {named(backend.prompts[-1])}")
+    assert (summary.role, summary.content) == (
+        "user",
+        f"{SUMMARY_TAG}\nwhat was found: {named_summary(backend.prompts[-1])}",
+    )
     assert summary.covers == tuple(message.id for message in history[2:-4])
     assert summary.why.startswith("stands for 24 messages: the view was ")
 
 
 def test_the_target_is_what_the_newest_turns_may_keep() -> None:
-    view = build("summary-buffer:target=0.35").prepare(react(14), budget())
+    view = build("summary-buffer:target=0.35").prepare(react_history(14), budget())
     kept = turns(view)
     assert len(kept) == 4
     assert sum(budget().count(message) for message in view[kept[0].start :]) <= 0.35 * 8_000 < 5 * 650

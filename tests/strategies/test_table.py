@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 
 from tests.support.histories import LIMITS, budget, react40, sound_histories
-from tests.support.specs import ASKING, build, parts
+from tests.support.specs import ASKING, build, parts_of
 from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
-from thimble.strategies.parameter import parameter, parameters
-from thimble.strategies.table import STRATEGIES, Pipeline, without_a_model
+from thimble.strategies.parameter import parameter, parameters_of
+from thimble.strategies.table import STRATEGIES, Pipeline, list_without_model
 
 
 def test_those_that_ask_no_model_are_all_but_those_that_ask_one() -> None:
-    assert without_a_model() == [name for name in STRATEGIES if name not in ASKING]
+    assert list_without_model() == [name for name in STRATEGIES if name not in ASKING]
 
 
 # --- pipelines --------------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_a_pipeline_s_state_is_that_of_its_parts() -> None:
     assert (state["0"], set(state)) == (None, {"0", "1", "2"})
     again = build(spec)
     again.state = state  # type: ignore[attr-defined]
-    assert [getattr(part, "state", None) for part in parts(again)] == list(state.values())
+    assert [getattr(part, "state", None) for part in parts_of(again)] == list(state.values())
 
 
 # --- parameters -------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_a_pipeline_s_state_is_that_of_its_parts() -> None:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_parameter_says_what_it_means_and_takes_its_default(name: str) -> None:
-    for listed in parameters(STRATEGIES[name]):
+    for listed in parameters_of(STRATEGIES[name]):
         assert listed.meaning
         assert listed.legal
         assert listed.read(listed.shown) == listed.default
@@ -102,7 +102,7 @@ class Everything:
 
 
 def test_every_kind_of_parameter() -> None:
-    listed = {parameter.name: parameter for parameter in parameters(Everything)}
+    listed = {parameter.name: parameter for parameter in parameters_of(Everything)}
     assert [parameter.shown for parameter in listed.values()] == ["unset", "auto", "on", "off"]
     assert listed["share"].legal == "0.5 to 2 or unset"
     assert [listed["share"].read(text) for text in ("unset", "1", "0.5")] == [None, 1.0, 0.5]
@@ -125,7 +125,7 @@ def test_every_kind_of_parameter() -> None:
     ],
 )
 def test_a_value_that_is_not_legal_gets_the_nearest_that_is(name: str, text: str, fix: str) -> None:
-    (listed,) = (parameter for parameter in parameters(Everything) if parameter.name == name)
+    (listed,) = (parameter for parameter in parameters_of(Everything) if parameter.name == name)
     with pytest.raises(UsageError) as caught:
         listed.read(text)
     assert caught.value.what == f"{name}={text} is not valid"

@@ -12,12 +12,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scripts.foresight import cheapest, sizes
-from tests.support.histories import Story, budget, calls_of, react, sound_histories
+from tests.support.histories import Story, budget, calls_of, react_history, sound_histories
 from tests.support.specs import SUMMARISERS, Summariser, build
 from thimble.agent.budget import UNLIMITED, Budget, Prices
 from thimble.agent.messages import Message, common_prefix, turns
 from thimble.agent.view import View, prepare
-from thimble.strategies.masks import mask
+from thimble.strategies.masks import mask_message
 from thimble.strategies.thrifty import CREDIT, Thrifty
 
 PRICES = st.sampled_from([0.0, 0.02, 0.1, 0.25, 0.4, 0.7, 1.0])
@@ -45,7 +45,9 @@ def turn_sizes(history: Sequence[Message], allowed: Budget) -> list[tuple[int, i
     for turn in turns(history):
         said, *results = (history[at] for at in turn)
         whole = [allowed.count(result) for result in results]
-        small = [min(allowed.count(mask(result, "")), count) for result, count in zip(results, whole, strict=True)]
+        small = [
+            min(allowed.count(mask_message(result, "")), count) for result, count in zip(results, whole, strict=True)
+        ]
         sizes.append((allowed.count(said), sum(whole), sum(small)))
     return sizes
 
@@ -153,7 +155,7 @@ def test_a_summary_is_asked_for_behind_the_view_as_it_stands() -> None:
     model = Summariser()
     before: View | None = None
     asked = 0
-    for view in views("thrifty", react(60), roomy(0.25), model):
+    for view in views("thrifty", react_history(60), roomy(0.25), model):
         for prompt in model.prompts[asked:]:
             assert before
             shared = common_prefix(prompt, before.messages)
@@ -165,15 +167,15 @@ def test_a_summary_is_asked_for_behind_the_view_as_it_stands() -> None:
 
 def test_a_summary_is_bought_when_it_pays_and_not_before() -> None:
     short_run, long_run = Summariser(), Summariser()
-    list(views("thrifty", react(8), roomy(0.1), short_run))
-    list(views("thrifty", react(120), roomy(0.1), long_run))
+    list(views("thrifty", react_history(8), roomy(0.1), short_run))
+    list(views("thrifty", react_history(120), roomy(0.1), long_run))
     assert not short_run.prompts
     assert long_run.prompts
 
 
 def test_a_refused_summary_leaves_the_masks() -> None:
     model = Summariser(SUMMARISERS["empty"])
-    last = list(views("thrifty", react(60), roomy(0.4), model))[-1]
+    last = list(views("thrifty", react_history(60), roomy(0.4), model))[-1]
     assert model.prompts
     assert "masked" in last.fates
     assert "summarised" not in last.fates
@@ -253,7 +255,7 @@ def test_no_run_costs_more_than_sending_everything_and_a_twentieth(c: float, dat
 
 @pytest.mark.parametrize("c", [0.1, 1.0])
 def test_over_the_budget_it_makes_room_for_a_while(c: float) -> None:
-    made = list(views("thrifty", react(120), roomy(c, 8_000)))
+    made = list(views("thrifty", react_history(120), roomy(c, 8_000)))
     assert all(view.tokens <= 8_000 for view in made)
     assert not any("shortened" in view.fates for view in made)
     after_summaries = [view.tokens for view in made if view.acted.get("summarised")]
@@ -262,7 +264,7 @@ def test_over_the_budget_it_makes_room_for_a_while(c: float) -> None:
 
 
 def test_turns_that_the_account_cannot_pay_for_are_forgotten_and_the_view_says_so() -> None:
-    made = list(views("thrifty:window=5", react(120), roomy(0.1, 8_000)))
+    made = list(views("thrifty:window=5", react_history(120), roomy(0.1, 8_000)))
     first = next(view for view in made if set(view.fates) != {"kept"})
     assert first.acted.keys() == {"dropped"}
     assert all("the oldest went" in why for why in first.left_out.values())

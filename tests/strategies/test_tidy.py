@@ -53,7 +53,7 @@ def test_text_that_is_not_json_or_too_deep_is_left_alone(text: str) -> None:
 
 def test_colours_bars_and_repeats_go_from_the_text_of_a_terminal() -> None:
     text = "\x1b[1;31mred\x1b[0m\x1b[K\n 10% [#   ]\r 50% [##  ]\r100% [####]\r\n" + "same  \n" * 40 + "QUJD1a+/" * 100
-    shown, went = terminal_text.tidied(text)
+    shown, went = terminal_text.tidy_terminal_text(text)
     assert shown == f"red\n100% [####]\r\n[40 times] same  \n{'QUJD1a+/' * 100}"
     assert went == {"terminal sequence": 3, "redrawn line": 2, "repeated line": 39}
 
@@ -71,7 +71,7 @@ CR_ROWS = "\r".join(f"pupil {n},{n}%" for n in range(46))
     ],
 )
 def test_other_terminal_text_stays(text: str) -> None:
-    assert terminal_text.tidied(text) == (text, {})
+    assert terminal_text.tidy_terminal_text(text) == (text, {})
 
 
 def view(*results: str) -> list[Message]:

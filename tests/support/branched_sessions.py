@@ -72,7 +72,7 @@ def stands(session: Session) -> Any:
     """All that the next call depends on, and that call, as it is now."""
     agent = session.agent
     following = outcome(lambda: prepare(agent, agent.next_call()))
-    list(agent.side.drain())  # what this look has asked is no part of the session
+    list(agent.side.drain_events())  # what this look has asked is no part of the session
     # what the server has cached comes of all branches, and is no part of one
     view = (
         following.what

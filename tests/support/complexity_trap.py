@@ -13,7 +13,7 @@ from thimble.lab.replay.fake_model import FakeModel
 from thimble.strategies.hybrid import Hybrid
 from thimble.strategies.llm_summary import LLMSummary
 from thimble.strategies.none import NoManagement
-from thimble.strategies.observation_masking import ObservationMasking, mask
+from thimble.strategies.observation_masking import ObservationMasking, mask_message
 from thimble.strategies.paper import N_HYBRID, M, N, scale_turns
 
 
@@ -102,4 +102,4 @@ def sizes(of: Trajectory, counter: Counter, summary: int) -> Sizes:
     text = "".join(delta.text for delta in asked if isinstance(delta, Text))
     folded = Message("summary", "user", f"{SUMMARY_TAG}\n{text}")
     count = counter.count
-    return Sizes(counter.overhead(()) + count(task), count(act), count(see), count(mask(see)), count(folded))
+    return Sizes(counter.overhead(()) + count(task), count(act), count(see), count(mask_message(see)), count(folded))

@@ -47,7 +47,7 @@ from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.meter import Meter
 from thimble.repl.prompt.prompt import on_empty
 from thimble.repl.screen.exchange import Lines, Screen
-from thimble.repl.screen.footer import footer
+from thimble.repl.screen.footer import footer_line
 from thimble.repl.screen.redirect_output import print_above_live
 from thimble.repl.screen.resumed import show_resumed
 from thimble.repl.screen.stage import Stage
@@ -55,7 +55,7 @@ from thimble.repl.screen.theme import say
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Command, Named
 from thimble.session.journal.state import saved_state
-from thimble.session.plant import plant
+from thimble.session.plant import plant_fact
 from thimble.session.playback import Playback, Recording, read_recording
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -166,7 +166,7 @@ def commanded(forms: Sequence[str], is_drawn: bool, payload: str) -> str:
     here = begin([Text(payload), note], [tool_call("get_notes", 2)], [sent, Text(payload)], *[payload] * 6)
     here.agent.strategy, here.agent.state.strategy = Doing(payload), payload
     with suppress(UsageError):
-        plant(here.agent, payload)
+        plant_fact(here.agent, payload)
     list(here.ask(payload))
     paper = Paper(80, drawn=is_drawn)
     for form in forms:
@@ -190,7 +190,7 @@ def resumed(is_drawn: bool, payload: str) -> str:
         paper, err = Paper(80, drawn=is_drawn), io.StringIO()
         show_resumed(here, paper.console)
         with redirect_stderr(err):
-            headless._tell_resumed(here, as_json=False)
+            headless._print_resumed(here, as_json=False)
         here.journal.close()
         here.journal, here.saved = Journal(), None
         for listed in ("/sessions", f"/sessions {payload}", f"/load {payload}"):
@@ -212,7 +212,7 @@ def around(payload: str) -> str:
     pieces = "".join(text for _, text in meter.pieces(payload, 200))
     offers = [*Completions(here).get_completions(Document(f"/strategy {payload}"), CompleteEvent())]
     shown = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offers)
-    return footer(here.agent, 200) + pieces + shown.replace(payload, "")  # what is typed is typed
+    return footer_line(here.agent, 200) + pieces + shown.replace(payload, "")  # what is typed is typed
 
 
 def error(kind: bool, payload: str) -> str:
@@ -230,7 +230,7 @@ def said_by_app(payload: str) -> str:
     try:
         raise ValueError(payload)
     except ValueError:
-        conversation._bug()
+        conversation._print_traceback()
     say(paper.console, payload)
     with print_above_live(paper.console):
         sys.stdout.write(f"{payload}\n")
@@ -244,7 +244,7 @@ def recorded(payload: str) -> Recording:
     model.name = model.model = payload  # type: ignore[misc]
     with TemporaryDirectory() as folder:
         here = Session(Settings(backend="reader", strategy="none"), Journal(Path(folder, "one")))
-        here.backends.first = lambda: model  # type: ignore[method-assign]
+        here.backends.first_backend = lambda: model  # type: ignore[method-assign]
         with suppress(ModelError):
             list(here.ask("What?"))
         for text in (f"{payload} ?", f"/strategy {payload}.py"):

@@ -11,7 +11,7 @@ from zlib import crc32
 import httpx
 
 from thimble.agent.errors import ModelError
-from thimble.models.embeddings import unit
+from thimble.models.embeddings import scale_to_unit
 from thimble.models.embeddings.served import ServedEmbedder
 from thimble.models.ollama.embedder import OllamaEmbedder
 from thimble.models.ollama.server import OllamaServer
@@ -47,7 +47,7 @@ class Counting:
         self.asked.append([*texts])
         if self.fails:
             raise ModelError("the server is gone", "start it")
-        return unit(np.array([counted(text) for text in texts], np.float32).reshape(len(texts), NUMBERS))
+        return scale_to_unit(np.array([counted(text) for text in texts], np.float32).reshape(len(texts), NUMBERS))
 
 
 class Wire(httpx.MockTransport):

@@ -8,7 +8,7 @@ from bisect import bisect
 from functools import lru_cache
 from itertools import chain
 
-from thimble.models.counting.message_counter import ChatCounter, pieces
+from thimble.models.counting.message_counter import ChatCounter, split_pieces
 
 _PIECES = re.compile(
     r"<\|im_start\|>|<\|im_end\|>|</?tool_call>"
@@ -37,5 +37,5 @@ class EstimateCounter(ChatCounter):
 
     def tokens(self, text: str) -> int:
         """Tokens of a text, estimated."""
-        words = chain.from_iterable(map(_PIECES.findall, pieces(text)))
+        words = chain.from_iterable(map(_PIECES.findall, split_pieces(text)))
         return math.ceil(sum(map(_piece_tokens, words)))

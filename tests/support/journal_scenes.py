@@ -68,7 +68,7 @@ def keep(path: Path, **settings: Any) -> Kept:
     """A session in this file, which goes on from what that holds."""
     journal = Journal.reopen(path) if path.exists() else Journal(path)
     session = Kept(Settings(backend="reader", **settings), journal, journal.state())
-    session.backends.first = lambda: Scripted([say] * 500, EstimateCounter())  # type: ignore[method-assign]
+    session.backends.first_backend = lambda: Scripted([say] * 500, EstimateCounter())  # type: ignore[method-assign]
     return session
 
 

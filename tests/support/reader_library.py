@@ -10,7 +10,7 @@ from pathlib import Path
 
 from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message, Schema
-from thimble.agent.prompts import CLOSING, SYSTEM
+from thimble.agent.prompts import CLOSING_PROMPT, SYSTEM_PROMPT
 from thimble.agent.protocols import Tool
 from thimble.corpus.library import load_library
 from thimble.models.embeddings.static import static_embedder
@@ -145,7 +145,7 @@ class Session:
 
     tools: dict[str, Tool]
     view: View = whole
-    history: list[Message] = field(default_factory=lambda: [Message("m0", "system", SYSTEM)])
+    history: list[Message] = field(default_factory=lambda: [Message("m0", "system", SYSTEM_PROMPT)])
     views: list[list[Message]] = field(default_factory=list)
 
     def ask(self, question: str, most: int = 10) -> str:
@@ -155,7 +155,7 @@ class Session:
             schemas: list[Schema] = [tool.schema for tool in self.tools.values()] if turn < most else []
             view = self.view(self.history)
             if turn == most:
-                view.append(Message("closing", "user", CLOSING))
+                view.append(Message("closing", "user", CLOSING_PROMPT))
             self.views.append(view)
             said = reply(view, schemas)
             self.add("assistant", said.text, calls=said.calls)

@@ -13,7 +13,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy, Text, Thinking
-from thimble.repl.conversation import interactive
+from thimble.repl.conversation import converse
 
 HOSTILE = "evil \x1b[2Jclear \x1b]0;title\x07 [bold]markup[/bold] \x9b31mred"
 STEPS = (
@@ -58,7 +58,7 @@ def main() -> int:
     if given.numbered:
         words = [f"w{number:04d}" for number in range(600)]
         steps = ["\n\n".join(" ".join(words[at : at + 100]) for at in range(0, 600, 100))]
-    return interactive(scripted(*steps, plain=given.plain, stage=given.stage, pace=given.pace))
+    return converse(scripted(*steps, plain=given.plain, stage=given.stage, pace=given.pace))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,14 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.histories import TinyCounter, is_sound, pending
+from tests.support.histories import TinyCounter, is_sound, pending_calls
 from tests.support.scripted import Scripted
 from thimble.agent.agent import Agent
 from thimble.agent.errors import ToolError
 from thimble.agent.events import Answered, Event
 from thimble.agent.loop import run
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.prompts import SYSTEM
+from thimble.agent.prompts import SYSTEM_PROMPT
 from thimble.agent.protocols import Delta, Expects, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
@@ -93,7 +93,9 @@ def agent(*steps: Step, **settings: Any) -> Agent:
     return Agent(
         backend=backend,
         strategy=settings.pop("strategy", NoManagement()),
-        state=State(settings.pop("strategy_name", "none"), settings.pop("limit", 8000), settings.pop("system", SYSTEM)),
+        state=State(
+            settings.pop("strategy_name", "none"), settings.pop("limit", 8000), settings.pop("system", SYSTEM_PROMPT)
+        ),
         tools={tool.name: tool for tool in tools},
         grounds=ground_answer,
         side=settings.pop("side", SideModel(backend)),
@@ -130,7 +132,7 @@ def script(session: Agent) -> Script:
 def goes_on(session: Agent) -> None:
     """The history is sound and closed, and the next question is answered."""
     assert is_sound(session.history) == []
-    assert pending(session.history) == []
+    assert pending_calls(session.history) == []
     assert script(session).open_streams == 0
     session.backend = Script([says("going on")])
     assert list(run(session, "and now?"))[-1] == Answered("going on", "answered")

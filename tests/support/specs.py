@@ -18,11 +18,11 @@ from thimble.agent.side import SideModel
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.laws.subjects import SUMMARISERS as SUMMARISERS
 from thimble.strategies.laws.subjects import Summariser
-from thimble.strategies.laws.subjects import fails as fails
-from thimble.strategies.laws.subjects import named as named
-from thimble.strategies.laws.subjects import parts as parts
-from thimble.strategies.laws.subjects import short as short
-from thimble.strategies.parameter import Parameter, parameters
+from thimble.strategies.laws.subjects import fail as fail
+from thimble.strategies.laws.subjects import named_summary as named_summary
+from thimble.strategies.laws.subjects import parts_of as parts_of
+from thimble.strategies.laws.subjects import short_summary as short_summary
+from thimble.strategies.parameter import Parameter, parameters_of
 from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import STRATEGIES
 
@@ -75,7 +75,7 @@ def values(parameter: Parameter) -> Iterator[str]:
 @cache
 def settings(name: str) -> list[list[str]]:
     """For each parameter any legal value of it, as a SPEC writes it."""
-    return [[f"{each.name}={value}" for value in values(each)] for each in parameters(STRATEGIES[name])]
+    return [[f"{each.name}={value}" for value in values(each)] for each in parameters_of(STRATEGIES[name])]
 
 
 ANY_NAME = st.sampled_from(sorted(STRATEGIES))
@@ -87,7 +87,7 @@ def specs(draw: st.DrawFn, name: str) -> str:
     """A SPEC of one strategy with any of its parameters set; of `pipeline`, two or three of them in a row."""
     if name == "pipeline":
         return "+".join(draw(specs(draw(ANY_NAME))) for _ in range(draw(st.integers(2, 3))))
-    has_paper = any(one.paper for one in parameters(STRATEGIES[name]))
+    has_paper = any(one.paper for one in parameters_of(STRATEGIES[name]))
     paper, *drawn = draw(st.binary(min_size=(size := len(settings(name)) + 1), max_size=size))
     chosen = ["paper"] if has_paper and paper % 2 else []
     chosen += [each[at // 2 % len(each)] for each, at in zip(settings(name), drawn, strict=True) if at % 2]

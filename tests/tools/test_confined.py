@@ -12,7 +12,7 @@ from tests.support.hostile_folder import SECRET, swapped
 from thimble.agent.errors import ToolError
 from thimble.corpus import safe_open
 from thimble.corpus.library import load_library
-from thimble.corpus.safe_open import DEEPEST
+from thimble.corpus.safe_open import MAX_DEPTH
 from thimble.tools.confined import PATH_LETTERS, Folder
 from thimble.tools.files import file_tools
 
@@ -158,8 +158,8 @@ def test_a_hostile_folder_is_told_in_lines(tmp_path: Path) -> None:
         assert [line.partition(" ")[0] for line in listed.split("\n")[1:-1]] == ["a.md", "in.md", "whole.md"]
         assert listed.endswith("[1 folder left out: too deep, too large or not readable]")
         assert tools["search_files"].run({"query": "plain"}).startswith("3 matches")
-        for levels in (DEEPEST + 1, hostile_folder.LEVELS):
-            with pytest.raises(ToolError, match=f"it is more than {DEEPEST} folders deep"):
+        for levels in (MAX_DEPTH + 1, hostile_folder.LEVELS):
+            with pytest.raises(ToolError, match=f"it is more than {MAX_DEPTH} folders deep"):
                 tools["read_file"].run({"path": "d/" * levels + "deep.md"})
         library = load_library(root)
         assert {article.path for article in library.articles} == {"a.md", "in.md", "whole.md"}
@@ -172,12 +172,12 @@ def test_a_hostile_folder_is_told_in_lines(tmp_path: Path) -> None:
             "fifo.md": "it is not a regular file",
             "fifo-link.md": "it is not a regular file",
             "socket.md": "it is not a regular file",
-            "d": f"it is more than {DEEPEST} folders deep",
+            "d": f"it is more than {MAX_DEPTH} folders deep",
         }
 
 
 def test_a_folder_with_too_many_names_is_cut(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(safe_open, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(safe_open, "MAX_ENTRIES", 3)
     names, unread = Folder(root).files()
     assert (len(names) <= 3, unread) == (True, 1)
 

@@ -14,7 +14,7 @@ from thimble.agent.protocols import Embedder
 from thimble.models.embeddings.static import static_embedder
 from thimble.tools import files
 from thimble.tools.files import file_tools
-from thimble.tools.lines import COMPARED, COMPARED_CHARACTERS, NEAREST, find_lines, index_texts, split_lines
+from thimble.tools.lines import COMPARED, COMPARED_CHARACTERS, MAX_NEAR_LINES, find_lines, index_texts, split_lines
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=30), min_size=1, max_size=200
@@ -211,7 +211,7 @@ def test_where_no_line_has_every_word_the_nearest_passages_come_first(notes: Pat
         assert re.match(rf'\d nearest passages? for "{query}"\n', said)
         assert said.split("\n", 1)[1].startswith(best)
         scores = [float(score) for score in re.findall(r"\(score (.+)\)$", said, re.MULTILINE)]
-        assert len(scores) == said.count("\n") <= NEAREST
+        assert len(scores) == said.count("\n") <= MAX_NEAR_LINES
         assert scores[0] == max(scores)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from thimble.tools import json_lines
 from thimble.tools.files import file_tools
-from thimble.tools.json_lines import TEXT, laid_out
+from thimble.tools.json_lines import TEXT, lay_out
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12) | st.text(alphabet='[]{}",:\\ é', max_size=8),
@@ -48,7 +48,7 @@ def read(root: Path, **arguments: Any) -> str:
 def test_the_pages_say_what_the_document_says_once(entry: int, value: Any, indent: int | None, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_lines, "ENTRY", entry)
-        patch.setattr(json_lines, "_shown", str)
+        patch.setattr(json_lines, "_format_value", str)
         found = json_lines.parse_document.__wrapped__(json.dumps(value, indent=indent))
     assert found
     assert json.loads("\n".join(found.lines)) == value
@@ -64,7 +64,7 @@ def test_any_other_text_stays_as_it_is(text: str) -> None:
         is_document = isinstance(value := json.loads(text), list | dict) and bool(value)
     except ValueError:
         is_document = False
-    assert is_document or laid_out(text) == text
+    assert is_document or lay_out(text) == text
 
 
 PUPILS = [{"id": number, "name": f"Pupil {number}", "mark": number % 6} for number in range(1, 301)]

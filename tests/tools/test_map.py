@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from thimble.corpus.article import parse_article
 from thimble.corpus.library import Library, load_library
-from thimble.tools.map import ROOM, map_tools
+from thimble.tools.map import MAP_CHARACTERS, map_tools
 
 LIBRARY = Library(
     Path("x"),
@@ -20,7 +20,7 @@ LIBRARY = Library(
 def test_any_topic_has_a_map_that_is_not_cut(topic: str) -> None:
     text = SHIPPED.run({"topic": topic})
     assert text.split("\n")[0].endswith(" of 56 articles, best first")
-    assert len(text) <= ROOM
+    assert len(text) <= MAP_CHARACTERS
 
 
 def test_the_map() -> None:

@@ -14,7 +14,7 @@ from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Tool
 from thimble.corpus.library import ARTICLES, load_library
-from thimble.corpus.observations import is_useful, parse_observation, sources
+from thimble.corpus.observations import find_sources, is_useful, parse_observation
 from thimble.tools.sources import PIECES, source_tools
 
 HEAD = re.compile(r"\[([^\[\]\s]+)\] ")
@@ -76,7 +76,7 @@ def test_each_line_names_its_source_whatever_is_asked(folder: Path, query: str) 
 def test_a_list_names_articles_and_files(folder: Path) -> None:
     listed = tools(folder)["list"].run({"topic": ""})
     assert listed.splitlines() == ["2 articles, 1 file", "[needles] Needles", "[thimbles] Thimbles", "[shop.toml]"]
-    assert sources(listed) == ["needles", "thimbles", "shop.toml"]
+    assert find_sources(listed) == ["needles", "thimbles", "shop.toml"]
     assert [entry.slug for entry in parse_observation(listed, "list").entries] == ["needles", "thimbles"]
     about = tools(folder)["list"].run({"topic": "needles"})
     assert about.splitlines()[:2] == ['1 article about "needles"', "[needles] Needles"]

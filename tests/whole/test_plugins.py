@@ -165,7 +165,7 @@ def test_the_model_gets_the_tools_of_packages_and_the_user_a_line_for_each_that_
     good, bad = [message.content for message in session.agent.history if message.role == "tool"]
     assert good == "0.5 of 8"
     assert bad.startswith("Error: dice (cube) failed: ZeroDivisionError: ")
-    notices = session.news()
+    notices = session.take_notices()
     assert [notice for notice in notices if notice.startswith("The tool ")] == notices
     for name, why in (
         ("lost", "cannot be used: ModuleNotFoundError: No module named 'nowhere'."),

@@ -13,7 +13,7 @@ import pytest
 from tests.support.family import family
 from tests.support.paths import ROOT
 from tests.support.studies import UNANSWERED
-from thimble.workshop.exercise_set import OURS, SOLUTION
+from thimble.workshop.exercise_set import BUILT_IN_EXERCISES, SOLUTION
 
 QUESTION = "What is context rot?"
 MESSAGES = json.dumps([{"role": "user", "content": "Read."}, {"role": "assistant", "content": "Done."}])
@@ -81,7 +81,7 @@ def test_a_solution_is_checked(here: Path) -> None:
     folder = here / "ws" / "01-count-tokens"
     assert "Count tokens" in python(folder, *workshop, "next").stdout
     assert "✗ 01-count-tokens" in python(folder, *workshop, "check").stdout
-    (folder / "mine.py").write_text((OURS / folder.name / SOLUTION).read_text())
+    (folder / "mine.py").write_text((BUILT_IN_EXERCISES / folder.name / SOLUTION).read_text())
     assert "✓ 01-count-tokens" in python(folder, *workshop, "check").stdout
     watch = python(folder, *workshop, "watch")
     assert (watch.returncode, len(watch.stderr.splitlines())) == (2, 2)

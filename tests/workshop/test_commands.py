@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.family import family
 from tests.workshop.wrong_solutions import function
-from thimble.session.jail import LONGEST_PRINTED, MOST_PRINTED
+from thimble.session.jail import MAX_LINE_BYTES, MAX_PRINTED_LINES
 from thimble.workshop.__main__ import main
-from thimble.workshop.exercise_set import OURS, SOLUTION, TOML, load_set
+from thimble.workshop.exercise_set import BUILT_IN_EXERCISES, SOLUTION, TOML, load_set
 
 FIRST = "01-count-tokens"
 
@@ -51,9 +51,9 @@ def test_a_participant_reads_fails_gets_hints_and_passes(workshop: Path, capsys:
         assert main(["hint"]) == 0
         assert f"hint {number}" in capsys.readouterr().out
     assert not list(workshop.rglob(SOLUTION))
-    (workshop / FIRST / "mine.py").write_text((OURS / FIRST / SOLUTION).read_text())
+    (workshop / FIRST / "mine.py").write_text((BUILT_IN_EXERCISES / FIRST / SOLUTION).read_text())
     assert main(["check"]) == 0
-    assert (workshop / FIRST / SOLUTION).read_text() == (OURS / FIRST / SOLUTION).read_text()
+    assert (workshop / FIRST / SOLUTION).read_text() == (BUILT_IN_EXERCISES / FIRST / SOLUTION).read_text()
     assert json.loads((workshop / "progress.json").read_text())["done"] == [FIRST]
     (workshop / FIRST / SOLUTION).write_text("changed = True\n")
     assert main(["check", "1"]) == 0
@@ -65,7 +65,7 @@ def test_a_participant_reads_fails_gets_hints_and_passes(workshop: Path, capsys:
 def test_a_workshop_goes_on_in_another_place_and_below(
     workshop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (workshop / FIRST / "mine.py").write_text((OURS / FIRST / SOLUTION).read_text())
+    (workshop / FIRST / "mine.py").write_text((BUILT_IN_EXERCISES / FIRST / SOLUTION).read_text())
     assert main(["check"]) == 0
     moved = workshop.rename(workshop.with_name("another laptop"))
     monkeypatch.chdir(moved)
@@ -88,7 +88,7 @@ def test_the_folder_of_an_exercise_chooses_it(
     assert f"Write {workshop / '03-orphan' / 'mine.py'}, then: thimble workshop check 3" in told
     assert "03-orphan, hint 1 of 3" in told
     assert told.splitlines()[-1].startswith("✗ 03-orphan: ")
-    (workshop / "03-orphan" / "mine.py").write_text((OURS / "03-orphan" / SOLUTION).read_text())
+    (workshop / "03-orphan" / "mine.py").write_text((BUILT_IN_EXERCISES / "03-orphan" / SOLUTION).read_text())
     assert (main(["check"]), main(["list"]), main([])) == (0, 0, 0)
     told = capsys.readouterr().out
     assert "✓ 3. Why an orphan breaks it [03-orphan] (in use)" in told
@@ -97,7 +97,7 @@ def test_the_folder_of_an_exercise_chooses_it(
 
 
 def test_all_are_checked_with_a_line_for_each(workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for exercise in load_set(OURS).exercises[1:]:
+    for exercise in load_set(BUILT_IN_EXERCISES).exercises[1:]:
         (workshop / exercise.name / "mine.py").write_text(exercise.solution.read_text())
     assert main(["check", "all"]) == 1
     lines = capsys.readouterr().out.splitlines()[-13:]
@@ -108,7 +108,7 @@ def test_all_are_checked_with_a_line_for_each(workshop: Path, capsys: pytest.Cap
 def test_what_is_noted_while_a_check_runs_stays(workshop: Path) -> None:
     noted = {"exercises_in": "", "done": [], "hints": {"03-orphan": 2}, "chosen": "03-orphan"}
     another = f"import pathlib\npathlib.Path('../progress.json').write_text({json.dumps(noted)!r})\n"
-    (workshop / FIRST / "mine.py").write_text(another + (OURS / FIRST / SOLUTION).read_text())
+    (workshop / FIRST / "mine.py").write_text(another + (BUILT_IN_EXERCISES / FIRST / SOLUTION).read_text())
     assert main(["check"]) == 0
     assert json.loads((workshop / "progress.json").read_text()) == {**noted, "done": [FIRST]}
 
@@ -128,11 +128,11 @@ def test_reset_keeps_every_file_that_is_not_the_starter(workshop: Path, capsys: 
 def test_the_last_exercise_tells_the_score_and_then_all_are_done(
     workshop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    *names, last = (exercise.name for exercise in load_set(OURS).exercises)
+    *names, last = (exercise.name for exercise in load_set(BUILT_IN_EXERCISES).exercises)
     progress = workshop / "progress.json"
     progress.write_text(json.dumps({**json.loads(progress.read_text()), "done": names}))
     mine = workshop / last / "mine.py"
-    mine.write_text((OURS / last / SOLUTION).read_text())
+    mine.write_text((BUILT_IN_EXERCISES / last / SOLUTION).read_text())
     assert main(["next"]) == 0
     assert "All are done" not in capsys.readouterr().out
     assert main(["check"]) == 0
@@ -179,17 +179,19 @@ def test_a_bomb_ends_in_one_line(name: str, own_set: Path, capsys: pytest.Captur
 )
 def test_a_file_may_print_much(name: str, line: str, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prepare = re.compile(r"(?<=budget\):)(\s+)")
-    (workshop / name / "mine.py").write_text(prepare.sub(rf"\1{line}\1", (OURS / name / SOLUTION).read_text(), count=1))
+    (workshop / name / "mine.py").write_text(
+        prepare.sub(rf"\1{line}\1", (BUILT_IN_EXERCISES / name / SOLUTION).read_text(), count=1)
+    )
     capsys.readouterr()
     assert main(["check", name]) == 0
     told = capsys.readouterr().out
     assert f"✓ {name}" in told
-    assert 0 < told.count("overhead=") <= MOST_PRINTED
-    assert len(told) < MOST_PRINTED * LONGEST_PRINTED + 1_000
+    assert 0 < told.count("overhead=") <= MAX_PRINTED_LINES
+    assert len(told) < MAX_PRINTED_LINES * MAX_LINE_BYTES + 1_000
 
 
 def test_a_check_goes_on_where_the_system_refuses_a_limit(workshop: Path) -> None:
-    (workshop / FIRST / "mine.py").write_text((OURS / FIRST / SOLUTION).read_text())
+    (workshop / FIRST / "mine.py").write_text((BUILT_IN_EXERCISES / FIRST / SOLUTION).read_text())
     check = f"ulimit -v 1900000 && exec '{sys.executable}' -m thimble.workshop check"
     told = subprocess.run(["sh", "-c", check], capture_output=True, text=True)
     assert told.returncode == 0, told.stdout
@@ -307,7 +309,7 @@ def test_a_mistake_on_the_command_line_is_two_lines(
 
 
 def test_each_hint_and_page_is_there_and_short() -> None:
-    for number, exercise in enumerate(load_set(OURS).exercises, 1):
+    for number, exercise in enumerate(load_set(BUILT_IN_EXERCISES).exercises, 1):
         page = (exercise.folder / "page.md").read_text()
         assert page.startswith(f"# {number}. ")
         assert len(exercise.hints) == 3

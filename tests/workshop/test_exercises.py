@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.family import family
 from tests.workshop.wrong_solutions import WRONG
-from thimble.workshop.exercise_set import OURS, Exercise, ExerciseSet, load_set
-from thimble.workshop.judge import judge
+from thimble.workshop.exercise_set import BUILT_IN_EXERCISES, Exercise, ExerciseSet, load_set
+from thimble.workshop.judge import judge_exercise
 
-EXERCISES = load_set(OURS).exercises
+EXERCISES = load_set(BUILT_IN_EXERCISES).exercises
 BY_NAME = {exercise.name: exercise for exercise in EXERCISES}
 every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=BY_NAME)
 
@@ -20,7 +20,7 @@ every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=BY_NAME)
 @every_exercise
 @pytest.mark.parametrize("seed", family(range(20)))
 def test_the_model_solution_passes(exercise: Exercise, seed: int) -> None:
-    verdict = judge(exercise, exercise.solution, seed)
+    verdict = judge_exercise(exercise, exercise.solution, seed)
     assert verdict.passed, verdict.why
 
 
@@ -33,7 +33,7 @@ def test_an_exercise_is_found_by_its_name_then_its_number_then_how_its_name_begi
 
 @every_exercise
 def test_the_starter_fails_with_its_line(exercise: Exercise) -> None:
-    verdict = judge(exercise, exercise.starter, 1)
+    verdict = judge_exercise(exercise, exercise.starter, 1)
     assert not verdict.passed
     assert verdict.check
     assert verdict.why
@@ -54,6 +54,6 @@ def test_at_least_four_wrong_solutions_are_known(exercise: Exercise) -> None:
 def test_a_usual_wrong_solution_is_told_why(name: str, code: str, check: str, why: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(code)
-    verdict = judge(BY_NAME[name], file, 0)
+    verdict = judge_exercise(BY_NAME[name], file, 0)
     assert not verdict.passed
     assert (verdict.check, why in verdict.why) == (check, True), verdict.why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.pty_terminal import Terminal
-from thimble.workshop.exercise_set import OURS, SOLUTION
+from thimble.workshop.exercise_set import BUILT_IN_EXERCISES, SOLUTION
 from thimble.workshop.progress import create_workshop, find_workshop
 
 
@@ -24,11 +24,11 @@ def test_watch_checks_at_a_save_by_renaming(tmp_path: Path) -> None:
         mine.write_text(mine.read_text() + "\n")
         terminal.see("✗ 01-count-tokens", "q leave")
         saved = mine.with_name("mine.py.part")
-        saved.write_text((OURS / "01-count-tokens" / SOLUTION).read_text())
+        saved.write_text((BUILT_IN_EXERCISES / "01-count-tokens" / SOLUTION).read_text())
         saved.rename(mine)
         terminal.see("✓ 01-count-tokens", until=lambda _: mine.with_name(SOLUTION).is_file())
         terminal.see("Twelve strategies: 2 of 12")
-        noted.read_again()
+        noted.reload()
         assert noted.done == ["01-count-tokens", "12-contest"]
         assert noted.hints == {"01-count-tokens": 2, "03-orphan": 2}
         assert noted.chosen == "07-hybrid"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thimble.workshop.exercise_set import OURS, SOLUTION
+from thimble.workshop.exercise_set import BUILT_IN_EXERCISES, SOLUTION
 
 PINNED = "from thimble.agent.turns import pinned\n"
 TURNS = "from thimble.agent.messages import turns\n" + PINNED
@@ -15,7 +15,7 @@ def function(body: str) -> str:
 
 def changed(name: str, *changes: tuple[str, str], file: str = SOLUTION) -> str:
     """The model solution of an exercise with some of its text replaced."""
-    code = (OURS / name / file).read_text()
+    code = (BUILT_IN_EXERCISES / name / file).read_text()
     for old, new in changes:
         assert old in code, (name, old)
         code = code.replace(old, new)

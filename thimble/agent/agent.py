@@ -15,7 +15,7 @@ from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import Backend, ModelId, Strategy, Tool
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.agent.view import Held, View
+from thimble.agent.view import CountCached, View
 
 Happened = TypeVar("Happened", bound=Entry)
 
@@ -56,7 +56,7 @@ class NextCall:
     budget: Budget
     before: View | None
     warm: bool
-    held: Held | None = None
+    held: CountCached | None = None
     nudge: Sequence[Message] = ()
 
 
@@ -114,7 +114,7 @@ class Agent:
 
     def enter(self, event: Happened) -> Happened:
         """Apply an event to the state, record it, and return it."""
-        self.state.take(event)
+        self.state.apply(event)
         if self.record:
             self.record(event)
         last = self.ledger.prepared
@@ -130,7 +130,7 @@ class Agent:
 
     def catch_up(self) -> list[SideBegan | SideCalled]:
         """Enter the side calls that have begun or ended since the last time; return these events."""
-        return [*map(self.enter, self.side.drain())]
+        return [*map(self.enter, self.side.drain_events())]
 
     def close_calls(self) -> None:
         """Add a result to every call without one, so that the history stays valid."""
@@ -157,7 +157,7 @@ class Agent:
         last = self.ledger.prepared
         before = last.view if last else None
         warm = last is not None and last.model == self.backend.id and [*last.tools] == tools
-        held = partial(self.prefixes.kept, self.backend.id, tools, self.backend.counter)
+        held = partial(self.prefixes.count_cached, self.backend.id, tools, self.backend.counter)
         return NextCall(tools, closing, self.budget(tools), before, warm, held, nudge)
 
     def budget(self, tools: Sequence[Schema]) -> Budget:

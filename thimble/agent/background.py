@@ -25,13 +25,13 @@ def raise_if_halted() -> None:
         raise Halted
 
 
-def halt() -> threading.Event | None:
+def current_stop_event() -> threading.Event | None:
     """The event that is set when this thread's background call is stopped; None in any other thread."""
     errand: BackgroundCall | None = getattr(_here, "errand", None)
     return errand.halt if errand else None
 
 
-def pause(seconds: float) -> None:
+def sleep_or_halt(seconds: float) -> None:
     """Sleep; raise Halted as soon as this thread's background call is stopped."""
     errand: BackgroundCall | None = getattr(_here, "errand", None)
     if errand is None:

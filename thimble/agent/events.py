@@ -176,8 +176,8 @@ class Answered:
 
     "passages": the built-in reader shows the closest passages, and does not call them an answer. "refused": the server
     says that it declined, the built-in reader that it found nothing, or the model, in the words of
-    `agent.prompts.CANNOT`, that the question cannot be answered; then it cites nothing that was read. "thought": the
-    answer is empty, the model only thought. `from_memory`: nothing was looked up for this question, and the answer
+    `agent.prompts.CANNOT_ANSWER`, that the question cannot be answered; then it cites nothing that was read. "thought":
+    the answer is empty, the model only thought. `from_memory`: nothing was looked up for this question, and the answer
     cites nothing that was read; never for the built-in reader, which has no memory. `invented`: the names that it cites
     and no tool has shown. `passage`: for a model that calls by schema, the best passage of the built-in search,
     followed by its source; never sent to a model. These follow from the text, the history and the articles: answers

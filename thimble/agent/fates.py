@@ -11,13 +11,13 @@ from thimble.agent.messages import LOSSLESS, YOU, Message
 Fate = Literal["kept", "tidied", "edited", "masked", "shortened", "summarised", "offloaded", "dropped"]
 MASK = r"\[masked: [^\n]*\]\s*\Z"
 """The content of a placeholder, which only describes the text that it replaces."""
-REFS: dict[str, Fate] = {LOSSLESS: "tidied", YOU: "edited"}
+FATE_OF_REF: dict[str, Fate] = {LOSSLESS: "tidied", YOU: "edited"}
 """The fate of a copy by its `ref`, if that is not the id of a message to recall."""
-LEAST_SHARED = 8
+MIN_SHARED = 8
 """A copy that shares this many characters at either end with its original was shortened, not masked."""
 
 
-def fates(history: Sequence[Message], view: Sequence[Message]) -> list[Fate]:
+def list_fates(history: Sequence[Message], view: Sequence[Message]) -> list[Fate]:
     """The fate of each message of the history."""
     shown = {message.id: message for message in reversed(view)}
     covered = {id_ for message in view for id_ in message.covers}
@@ -34,7 +34,7 @@ def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
     if copy.same(message):
         return "kept"
     if copy.ref:
-        return REFS.get(copy.ref, "offloaded")
+        return FATE_OF_REF.get(copy.ref, "offloaded")
     if message.id in copy.covers:
         return "summarised"
     if is_mask(copy):
@@ -50,5 +50,5 @@ def is_mask(message: Message) -> bool:
 
 
 def _shares_an_end(copy: str, original: str) -> bool:
-    same = copy[:LEAST_SHARED] == original[:LEAST_SHARED] or copy[-LEAST_SHARED:] == original[-LEAST_SHARED:]
+    same = copy[:MIN_SHARED] == original[:MIN_SHARED] or copy[-MIN_SHARED:] == original[-MIN_SHARED:]
     return bool(original) and same

@@ -21,7 +21,7 @@ from thimble.agent.errors import BudgetError
 from thimble.agent.messages import YOU, Message, blocks, last_turn, without_thinking
 from thimble.agent.turns import pinned
 
-SMALLEST = 48
+MIN_HALVED_TOKENS = 48
 """An observation of fewer tokens is not halved any further."""
 
 
@@ -51,17 +51,19 @@ def fit(
     if any(message.thinking for message in view[:last]):
         rest = [*(without_thinking(message, why) for message in view[:last]), *view[last:]]
         return fit(rest, budget, stays, gone, early)
-    large = max(SMALLEST, budget.limit // 8)
-    halved = {at: _halved(view[at], tokens, budget, large) for at, tokens in enumerate(counts) if tokens > large}
+    large = max(MIN_HALVED_TOKENS, budget.limit // 8)
+    halved = {
+        at: _halve_if_large(view[at], tokens, budget, large) for at, tokens in enumerate(counts) if tokens > large
+    }
     cut = [halved[at].tokens if at in halved else tokens for at, tokens in enumerate(counts)]
     if budget.overhead + sum(cut) <= budget.limit:
         pieces = [*map(_Piece, view, view, counts)]
         over = _halve_largest(pieces, over, budget, large)
     else:
-        stay = _newest(view, cut, budget, _never_goes(view, stays or pinned(view)), gone)
+        stay = _drop_oldest_blocks(view, cut, budget, _never_dropped(view, stays or pinned(view)), gone)
         pieces = [halved.get(at) or _Piece(view[at], view[at], counts[at]) for at in stay]
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
-        over = _halve_largest(pieces, over, budget, SMALLEST)
+        over = _halve_largest(pieces, over, budget, MIN_HALVED_TOKENS)
         if over > 0 and any(message.thinking for message in view):
             return fit([without_thinking(message, why) for message in view], budget, stays, gone, early)
         for piece in [*pieces]:
@@ -100,7 +102,7 @@ class _Piece:
         return saved
 
 
-def _halved(message: Message, tokens: int, budget: Budget, large: int) -> _Piece:
+def _halve_if_large(message: Message, tokens: int, budget: Budget, large: int) -> _Piece:
     """The message, halved while it is an observation larger than `large` and halving saves tokens."""
     piece = _Piece(message, message, tokens)
     while piece.may_shrink and piece.tokens > large and piece.halve(budget, large) > 0:
@@ -123,7 +125,7 @@ def _halve_largest(pieces: Sequence[_Piece], over: int, budget: Budget, large: i
     return over
 
 
-def _never_goes(view: Sequence[Message], stays: Collection[Message]) -> set[str]:
+def _never_dropped(view: Sequence[Message], stays: Collection[Message]) -> set[str]:
     """The ids of the messages whose blocks are never dropped: those that stay, and the last turn since."""
     never = {message.id for message in stays}
     for message in reversed(view):
@@ -134,7 +136,7 @@ def _never_goes(view: Sequence[Message], stays: Collection[Message]) -> set[str]
     return never
 
 
-def _newest(
+def _drop_oldest_blocks(
     view: Sequence[Message], counts: Sequence[int], budget: Budget, never: set[str], gone: Collection[str]
 ) -> list[int]:
     """The indices that remain when the oldest blocks are dropped, a quarter of the budget at a time.
@@ -163,7 +165,7 @@ def _newest(
 
 
 @lru_cache(maxsize=4096)
-def _shortened(message: Message, share: float, cut: int, limit: int) -> Message:
+def _shorten(message: Message, share: float, cut: int, limit: int) -> Message:
     """A copy that keeps about `share` of a message's content, with a marker that says how many tokens are cut."""
     text = message.content
     keep = int(len(text) * share)
@@ -177,4 +179,4 @@ def _shortened(message: Message, share: float, cut: int, limit: int) -> Message:
 
 def shorten_message(message: Message, share: float, budget: Budget) -> Message:
     """A copy that keeps about `share` of the content: its head and its tail, with a marker between them."""
-    return _shortened(message, share, int(budget.count(message) * (1 - share)), budget.limit)
+    return _shorten(message, share, int(budget.count(message) * (1 - share)), budget.limit)

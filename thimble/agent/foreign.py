@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-DEPTH = 64
+MAX_DEPTH = 64
 """Levels of lists and objects inside each other; nothing here needs more than ten."""
-OBJECTS = 100_000
+MAX_OBJECTS = 100_000
 """Lists, objects and named values of one document …"""
-VALUES = 1_500_000
+MAX_VALUES = 1_500_000
 """… and values in it. A vocabulary has 1.3 million; each takes up to 70 bytes of memory."""
 
 
@@ -21,37 +21,37 @@ def parse_json(text: str | bytes, *, strict: bool = True) -> Any:
     """
     bare = text.encode("utf-8", "replace") if isinstance(text, str) else text
     opened = bare.count(b"[") + bare.count(b"{")
-    if opened + bare.count(b":") > OBJECTS or bare.count(b",") > VALUES:
+    if opened + bare.count(b":") > MAX_OBJECTS or bare.count(b",") > MAX_VALUES:
         raise ValueError("it has too many values")
     try:
         value = json.loads(text, strict=strict)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
-    if opened > DEPTH and is_deep(value):
+    if opened > MAX_DEPTH and is_deep(value):
         raise ValueError("it is nested too deep")
     return value
 
 
-def texts(text: str) -> Iterator[str]:
+def iter_strings(text: str) -> Iterator[str]:
     """Every string among the values of a document; nothing if it cannot be parsed."""
     try:
-        yield from _texts(parse_json(text))
+        yield from _iter_strings(parse_json(text))
     except ValueError:
         return
 
 
-def _texts(value: object) -> Iterator[str]:
+def _iter_strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+            yield from _iter_strings(each)
 
 
 def is_deep(value: Any) -> bool:
-    """Whether lists and objects are nested deeper than `DEPTH`."""
+    """Whether lists and objects are nested deeper than `MAX_DEPTH`."""
     level = [value]
-    for _ in range(DEPTH):
+    for _ in range(MAX_DEPTH):
         inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
         level = [each for every in inner for each in every]
     return any(isinstance(each, dict | list) for each in level)

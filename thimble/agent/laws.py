@@ -10,7 +10,7 @@ from thimble.agent.messages import YOU, Message, blocks, common_prefix, pending_
 from thimble.agent.repair import Repaired, repair
 from thimble.agent.turns import pinned
 
-MOST_MESSAGES = 200_000
+MAX_MESSAGES = 200_000
 """The most messages of a view; a longer answer may be endless."""
 PINNED = {"system": "system message", "user": "question or task"}
 
@@ -19,12 +19,12 @@ def messages_of(answer: Sequence[Message]) -> list[Message]:
     """The messages of a strategy's answer. Raises TypeError, in words, for anything else."""
     if not isinstance(answer, Iterable):
         raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
-    proposed = [*islice(answer, MOST_MESSAGES + 1)]  # the answer may have no end
+    proposed = [*islice(answer, MAX_MESSAGES + 1)]  # the answer may have no end
     if not {*map(type, proposed)} <= {Message}:
         other = next(one for one in proposed if type(one) is not Message)
         raise TypeError(f"prepare must return a list of messages; it contains {other!r:.40}")
-    if len(proposed) > MOST_MESSAGES:
-        raise TypeError(f"prepare must return a list of messages, at most {MOST_MESSAGES:,}")
+    if len(proposed) > MAX_MESSAGES:
+        raise TypeError(f"prepare must return a list of messages, at most {MAX_MESSAGES:,}")
     return proposed
 
 
@@ -45,7 +45,7 @@ def keep_laws(
     shown = {message.id: message for message in messages if message.id in needed}
     for message in [*pins, *(one for one in kept if one.ref == YOU or one.id not in shown)]:
         if message.id not in shown or not shown[message.id].same(message):
-            messages = _with(messages, message, places, [] if message in kept else notes)
+            messages = _insert_in_place(messages, message, places, [] if message in kept else notes)
             shown[message.id] = message
     if history and history[0].role == "system" and messages[0].id != history[0].id:
         notes.append("put the system message first")
@@ -101,7 +101,9 @@ def _in_order(view: list[Message], places: Mapping[str, int], notes: list[str]) 
     return [*unique.values()]
 
 
-def _with(messages: list[Message], needed: Message, places: Mapping[str, int], notes: list[str]) -> list[Message]:
+def _insert_in_place(
+    messages: list[Message], needed: Message, places: Mapping[str, int], notes: list[str]
+) -> list[Message]:
     """The messages with this one of the history added, unchanged and in its place."""
     notes.append(f"put back the {PINNED.get(needed.role, 'pending call')}")
     rest = [message for message in messages if message.id != needed.id]

@@ -19,7 +19,7 @@ from thimble.agent.events import (
     ToolReturned,
 )
 from thimble.agent.messages import Message
-from thimble.agent.prefix_cache import LEAST_WRITTEN, LOAD_SECONDS, MOST_CALLS, Timed, agrees
+from thimble.agent.prefix_cache import LOAD_SECONDS, MIN_TIMED_TOKENS, MOST_CALLS, Timed, seconds_agree
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
 from thimble.agent.view import View
 
@@ -98,7 +98,7 @@ class Call:
     @property
     def timed(self) -> Timed | None:
         """Its tokens and its seconds of prefill, to compute a rate from; None if one is unknown."""
-        return _timed(self.usage, self.prompt.tokens, self.shared)
+        return _prefill_timing(self.usage, self.prompt.tokens, self.shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Ledger:
         """Add one event."""
         match event:
             case Replied() | ReplyCancelled():
-                self.calls.append(self._turn(event))
+                self.calls.append(self._add_turn(event))
                 self.replied = True
             case ToolReturned():
                 self.tools.append(ToolRun(self.exchanges, event.call.name, event.seconds, event.began))
@@ -188,7 +188,7 @@ class Ledger:
             case Sent():
                 self.sent = event
             case SideCalled():
-                self.calls.append(self._side(event))
+                self.calls.append(self._add_side_call(event))
             case PromptCut() if self.calls and not self.calls[-1].cached.exact:
                 self.calls[-1] = replace(self.calls[-1], cached=UNKNOWN)
             case Asked():
@@ -214,9 +214,9 @@ class Ledger:
             return self.last
         return self.calls[-1] if isinstance(event, SideCalled) else None
 
-    def _side(self, event: SideCalled) -> Call:
-        prompt = _reported(event.usage.prompt_tokens, Amount(event.prompt_tokens, event.exact))
-        cached, shared = self._cached(event.model, event.usage, prompt.tokens, event.shared)
+    def _add_side_call(self, event: SideCalled) -> Call:
+        prompt = _prefer_reported(event.usage.prompt_tokens, Amount(event.prompt_tokens, event.exact))
+        cached, shared = self._count_cached(event.model, event.usage, prompt.tokens, event.shared)
         return Call(
             exchange=self.exchanges,
             purpose=event.purpose,
@@ -236,14 +236,14 @@ class Ledger:
             first_token=event.first_token_seconds,
         )
 
-    def _turn(self, event: Replied | ReplyCancelled) -> Call:
+    def _add_turn(self, event: Replied | ReplyCancelled) -> Call:
         if self.prepared is None:
             raise ValueError("a reply without a view")
         view, usage = self.prepared.view, event.usage if isinstance(event, Replied) else Usage()
-        prompt = _reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact))
+        prompt = _prefer_reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact))
         whole = view.whole_tokens * (prompt.tokens or 0) // max(1, view.tokens)  # counted as the server counts
-        cached, shared = self._cached(self.prepared.model, usage, prompt.tokens, view.cached)
-        output = _reported(usage.output_tokens, Amount(event.written, exact=False))
+        cached, shared = self._count_cached(self.prepared.model, usage, prompt.tokens, view.cached)
+        output = _prefer_reported(usage.output_tokens, Amount(event.written, exact=False))
         return Call(
             exchange=self.exchanges,
             purpose="answer",
@@ -265,7 +265,7 @@ class Ledger:
             thinking=_thinking(event.message, output.tokens or 0) if isinstance(event, Replied) else 0,
         )
 
-    def _cached(
+    def _count_cached(
         self, model: ModelId, usage: Usage, prompt: int | None, shared: int | None
     ) -> tuple[Amount, int | None]:
         """The tokens of a new call's prompt that were cached, as far as known, and its `shared`."""
@@ -275,19 +275,19 @@ class Ledger:
             return Amount(0, exact=False), 0
         if shared is None or prompt is None:
             return UNKNOWN, shared
-        if timed := _timed(usage, prompt, shared):
+        if timed := _prefill_timing(usage, prompt, shared):
             earlier = (one.timed for one in reversed(self.calls) if one.model == model and one.timed)
-            if not agrees(timed, [*filter(None, islice(earlier, MOST_CALLS))]):
+            if not seconds_agree(timed, [*filter(None, islice(earlier, MOST_CALLS))]):
                 return UNKNOWN, shared
         return Amount(min(shared, prompt), exact=False), shared
 
 
-def _timed(usage: Usage, prompt: int | None, shared: int | None) -> Timed | None:
+def _prefill_timing(usage: Usage, prompt: int | None, shared: int | None) -> Timed | None:
     cached = shared if usage.cached_tokens is None else usage.cached_tokens
     if prompt is None or cached is None or not usage.prefill_seconds:
         return None
     prompt, written = max(1, prompt), usage.output_tokens or 0
-    wrote = (usage.decode_seconds or 0) / written if written >= LEAST_WRITTEN else None
+    wrote = (usage.decode_seconds or 0) / written if written >= MIN_TIMED_TOKENS else None
     return Timed(max(1, prompt - cached), prompt, usage.prefill_seconds, wrote)
 
 
@@ -297,5 +297,5 @@ def _thinking(reply: Message, tokens: int) -> int:
     return round(tokens * len(reply.thinking) / (len(reply.thinking) + rest)) if reply.thinking else 0
 
 
-def _reported(tokens: int | None, counted: Amount) -> Amount:
+def _prefer_reported(tokens: int | None, counted: Amount) -> Amount:
     return counted if tokens is None else Amount(tokens)

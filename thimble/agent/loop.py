@@ -28,16 +28,16 @@ from thimble.agent.events import (
 )
 from thimble.agent.messages import Message, ToolCall, last_turn
 from thimble.agent.printed_call import ends_with_call
-from thimble.agent.prompts import AGAIN, CLOSING_MESSAGE, NUDGE_MESSAGE
+from thimble.agent.prompts import CLOSING_MESSAGE, NUDGE_MESSAGE, QUESTION_AGAIN
 from thimble.agent.repair import assign_call_ids
 from thimble.agent.reply import Reply
 
-MOST_CALLS = 64
+MAX_CALLS = 64
 """The most calls of one reply that are run; the others get a result that says so."""
 NOT_RUN = "not run: no tool calls were left for this question"
 ANNOUNCED, UNFOUNDED = "it wrote a call as text", "it looked nothing up"
 """The reasons to ask for a reply once more."""
-REPEATS = 2
+MAX_REPEATS = 2
 """The most times that the same call runs in an exchange."""
 LONG_TOKENS = 100
 """The question is repeated after a result of more tokens, if the model has worked examples."""
@@ -61,7 +61,7 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
         for turn in count(1):
             reply = yield from _ask(agent, turn, nudge)
             closing_turn = turn >= agent.max_turns
-            why = "" if closing_turn else _why_again(agent, reply, turn)
+            why = "" if closing_turn else _why_ask_again(agent, reply, turn)
             if why and why not in [message.why for message in nudge]:
                 agent.enter(ReplyDiscarded(reply))
                 if why == ANNOUNCED:
@@ -70,9 +70,9 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
                 continue
             nudge = ()
             for number, call in enumerate(reply.calls, 1):
-                yield from _act(agent, call, first, NOT_RUN if closing_turn else _too_many(number))
+                yield from _run_call(agent, call, first, NOT_RUN if closing_turn else _too_many(number))
             if closing_turn or not reply.calls:
-                yield agent.enter(_answered(agent, reply, first, closing_turn))
+                yield agent.enter(_make_answered(agent, reply, first, closing_turn))
                 return
     except BudgetError:
         if agent.history[-1] is asked:
@@ -107,7 +107,7 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
     try:
         with closing(stream):
             for delta in stream:
-                if event := reply.take(delta):
+                if event := reply.add_delta(delta):
                     yield agent.enter(event)
                     yield from agent.catch_up()
                 if reply.stopped_by:
@@ -129,17 +129,17 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
     return message
 
 
-def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> Answered:
+def _make_answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> Answered:
     """The event that ends an exchange; `first` is the index of the first message after its question."""
     grounds = agent.grounds(reply.content, agent.history, first)
-    ending = _ending(agent, reply, closing_turn, grounds)
+    ending = _find_ending(agent, reply, closing_turn, grounds)
     if ending not in ("answered", "turn-limit"):
         return Answered(reply.content, ending, passage=grounds.passage)
     from_memory = grounds.from_memory and not agent.backend.id.built_in
     return Answered(reply.content, ending, from_memory, grounds.invented, grounds.passage)
 
 
-def _why_again(agent: Agent, reply: Message, turn: int) -> str:
+def _why_ask_again(agent: Agent, reply: Message, turn: int) -> str:
     """Why to ask for a reply without a call once more; "" if it is an answer.
 
     Either it wrote a call as text, which is never run, or it is the first reply and rests on nothing that was read.
@@ -152,7 +152,7 @@ def _why_again(agent: Agent, reply: Message, turn: int) -> str:
     return UNFOUNDED if unfounded else ""
 
 
-def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) -> Ending:
+def _find_ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) -> Ending:
     last = agent.ledger.last
     if last and last.usage.finish == "passages":
         return "passages"
@@ -165,35 +165,35 @@ def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) 
 
 def prepare(agent: Agent, call: NextCall) -> views.View:
     """The view for this call. Raises BudgetError."""
-    agent.side.offer(call.tools, agent.examples, agent.backend)
-    around = (call.before, call.warm, call.held, agent.examples, _behind(agent, call), agent.state.overrides)
+    agent.side.remember_tools(call.tools, agent.examples, agent.backend)
+    around = (call.before, call.warm, call.held, agent.examples, _make_reminders(agent, call), agent.state.overrides)
     return views.prepare(agent.history, agent.strategy, call.budget, *around)
 
 
-def _behind(agent: Agent, call: NextCall) -> list[Message]:
+def _make_reminders(agent: Agent, call: NextCall) -> list[Message]:
     """The messages after the view of a call: a nudge, the question again, the note that this is the last turn."""
     after = [*call.nudge]
     results = [message for message in agent.history[-1:] if message.role == "tool"]
     if agent.examples and sum(map(agent.backend.counter.count, results)) > LONG_TOKENS:
         asked = next(message for message in reversed(agent.history) if message.role == "user")
-        again = AGAIN.format(asked.content)
+        again = QUESTION_AGAIN.format(asked.content)
         after.append(Message("again", "user", again, why="the question again, after a long result"))
     return [*after, CLOSING_MESSAGE] if call.closing else after
 
 
 def _too_many(number: int) -> str:
     """Why the call of this number in its reply, counted from 1, is not run; "" if it is."""
-    return "" if number <= MOST_CALLS else f"not run: only the first {MOST_CALLS} calls of a reply are run"
+    return "" if number <= MAX_CALLS else f"not run: only the first {MAX_CALLS} calls of a reply are run"
 
 
-def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Event, None, None]:
+def _run_call(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Event, None, None]:
     """Run a call, or give the reason for refusing it as its result."""
     yield agent.enter(ToolCalled(call))
     began, started = time(), perf_counter()
     try:
         if refused:
             raise ToolError(refused)
-        observation, ok = observe(agent, call, first), True
+        observation, ok = run_tool(agent, call, first), True
     except ToolError as error:
         observation, ok = f"Error: {error.what}", False
     seconds = perf_counter() - started
@@ -203,14 +203,14 @@ def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Ev
     yield agent.enter(ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok, began))
 
 
-def observe(agent: Agent, call: ToolCall, first: int) -> str:
+def run_tool(agent: Agent, call: ToolCall, first: int) -> str:
     """The tool's result. `first` is the index of the first message after the question.
 
     Raises:
         ToolError: the tool raised it, or the call is wrong; the text is for the model.
     """
     reply, *results = agent.history[last_turn(agent.history) :]
-    if any(_same(other, call) for other in reply.calls[: len(results)]):
+    if any(_is_same_call(other, call) for other in reply.calls[: len(results)]):
         raise ToolError("not run: it is the same call as one above")
     tools = agent.offered()
     tool = tools.get(call.name)
@@ -225,19 +225,19 @@ def observe(agent: Agent, call: ToolCall, first: int) -> str:
         raise ToolError(f"the arguments are not valid JSON: {str(error)[:100]}") from error
     if not isinstance(arguments, dict):
         raise ToolError(f"the arguments must be a JSON object, not {type(arguments).__name__}")
-    if _repeats(agent.history[first:], call) > REPEATS:
+    if _count_repeats(agent.history[first:], call) > MAX_REPEATS:
         raise ToolError("you have made this very call twice for this question. Use what it returned, or answer now")
     return tool.run(arguments)
 
 
-def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
+def _count_repeats(exchange: Sequence[Message], call: ToolCall) -> int:
     """The number of calls in this exchange with the same tool and arguments, up to this one."""
     run_before = sum(message.role == "tool" for message in exchange)
     made = [other for message in exchange for other in message.calls][: run_before + 1]
-    return sum(_same(other, call) for other in made)
+    return sum(_is_same_call(other, call) for other in made)
 
 
-def _same(one: ToolCall, other: ToolCall) -> bool:
+def _is_same_call(one: ToolCall, other: ToolCall) -> bool:
     try:
         same = one.arguments == other.arguments or foreign.parse_json(one.arguments) == foreign.parse_json(
             other.arguments

@@ -13,10 +13,10 @@ Schema = Mapping[str, Any]
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES = get_args(Role)
-TEXTS = ("id", "role", "content", "thinking", "call_id", "name", "why", "ref")
-ALL_TEXT = (str,) * len(TEXTS)
+TEXT_FIELDS = ("id", "role", "content", "thinking", "call_id", "name", "why", "ref")
+ALL_TEXT = (str,) * len(TEXT_FIELDS)
 NONE: tuple[()] = ()
-LONGEST = 400_000
+MAX_CONTENT_CHARACTERS = 400_000
 """Characters of a content that strategies look into. A longer one they send, cut, hide or drop, but never rewrite."""
 CANCELLED, NO_RESULT = "[cancelled before it returned]", "[no result was recorded]"
 """The whole content of a result that was never returned."""
@@ -70,7 +70,7 @@ class Message:
 
     def _check(self) -> None:
         """Raise TypeError if a value has a wrong type."""
-        _make_text(self, "message", TEXTS, may_lack=("content",))
+        _make_text(self, "message", TEXT_FIELDS, may_lack=("content",))
         if self.role not in ROLES:
             raise TypeError(f"a message has no role {self.role!r:.40}: it is one of {', '.join(ROLES)}")
         if type(self.calls) is not tuple or not all(isinstance(call, ToolCall) for call in self.calls):

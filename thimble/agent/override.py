@@ -10,7 +10,7 @@ from typing import Literal
 from thimble.agent.messages import YOU, Message, blocks
 from thimble.agent.turns import pinned
 
-Deed = Literal["pinned", "dropped", "edited", ""]
+Decision = Literal["pinned", "dropped", "edited", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Override:
     """
 
     id: str
-    deed: Deed = ""
+    deed: Decision = ""
     text: str = ""
 
 
@@ -45,13 +45,13 @@ def apply_overrides(
         deeds = [decided.get(messages[at].id, Override("")) for at in block]
         if any(one.deed == "dropped" for one in deeds):
             continue
-        turn = [_by(one, messages[at]) for one, at in zip(deeds, block, strict=True)]
+        turn = [_apply_override(one, messages[at]) for one, at in zip(deeds, block, strict=True)]
         given += turn
         kept += turn if any(one.deed for one in deeds) else []
     return given, kept
 
 
-def _by(decision: Override, message: Message) -> Message:
+def _apply_override(decision: Override, message: Message) -> Message:
     if decision.deed == "edited":
         return message.rewritten(decision.text, "by /edit", ref=YOU)
     return replace(message, ref=YOU) if decision.deed else message

@@ -9,21 +9,21 @@ from thimble.agent.budget import Budget, Counter
 from thimble.agent.messages import LOSSLESS, Message, Schema, common_prefix
 from thimble.agent.protocols import ModelId
 
-MOST_PROMPTS = 8
+MAX_SAVED_PROMPTS = 8
 """The prompts of a model that a server is assumed to hold in addition to the one in its slot."""
-LEAST_KEPT = 0.5
+MIN_KEPT_SHARE = 0.5
 """If a new prompt keeps a smaller share of the one in the slot, that is saved first, and another may be loaded."""
-LEAST_LOADED = 0.25
+MIN_LOADED_SHARE = 0.25
 """A saved prompt is not loaded if a smaller share of it would be kept."""
 LOAD_SECONDS = 0.1
 """A server that reports this load time or more holds no prompt; with the model in memory it reports milliseconds."""
 LEAST_CALLS, MOST_CALLS = 3, 24
 """The number of calls to compute a rate from."""
-LEAST_WRITTEN = 8
+MIN_TIMED_TOKENS = 8
 """A reply of fewer tokens is too short to measure the time for one."""
-FACTOR = 2.0
+AGREEMENT_FACTOR = 2.0
 """Seconds agree with a number of tokens up to this factor."""
-SLACK = 0.1
+NEGLIGIBLE_SHARE = 0.1
 """The share of a prompt that is too small to be judged by seconds."""
 
 
@@ -33,13 +33,13 @@ class _Prompt:
     messages: Sequence[Message]
     tokens: int = 0
 
-    def shared(self, other: _Prompt) -> int:
+    def count_shared(self, other: _Prompt) -> int:
         """The number of messages at its start that another prompt has too; 0 if the tools differ."""
         return common_prefix(self.messages, other.messages) if [*self.tools] == [*other.tools] else 0
 
-    def kept(self, new: _Prompt, counter: Counter) -> int:
+    def count_kept_tokens(self, new: _Prompt, counter: Counter) -> int:
         """The tokens of it that a new prompt keeps."""
-        shared = self.shared(new)
+        shared = self.count_shared(new)
         return max(0, self.tokens - sum(map(counter.count, self.messages[shared:]))) if shared else 0
 
 
@@ -58,24 +58,26 @@ class PrefixCache:
         self._slot = slot
         self._held: dict[ModelId, list[_Prompt]] = {}  # the one in the slot is the last
 
-    def kept(
+    def count_cached(
         self, model: ModelId, tools: Sequence[Schema], counter: Counter, messages: Sequence[Message]
     ) -> int | None:
         """The number of messages at the start of a prompt that the server has cached; None if it has read none yet."""
         held, new = self._held.get(model), _Prompt(tools, messages)
-        return self._nearest(held, new, counter).shared(new) if held else None
+        return self._find_nearest(held, new, counter).count_shared(new) if held else None
 
     def read(self, model: ModelId, tools: Sequence[Schema], messages: Sequence[Message], counter: Counter) -> int:
         """Note that a server reads this prompt, and caches it; return its tokens that were cached."""
         new = _Prompt(tools, messages, Budget(0, counter, counter.overhead(tools)).size(messages))
         held, kept = self._held.get(model), 0
         if held:
-            nearest = self._nearest(held, new, counter)
-            kept = nearest.shared(new)
-            if self._slot and (nearest is not held[-1] or nearest.kept(new, counter) >= LEAST_KEPT * nearest.tokens):
+            nearest = self._find_nearest(held, new, counter)
+            kept = nearest.count_shared(new)
+            if self._slot and (
+                nearest is not held[-1] or nearest.count_kept_tokens(new, counter) >= MIN_KEPT_SHARE * nearest.tokens
+            ):
                 # the new prompt overwrites it in the slot
                 held.remove(nearest)
-        self._held[model] = [*(held or ())[-MOST_PROMPTS:], new]
+        self._held[model] = [*(held or ())[-MAX_SAVED_PROMPTS:], new]
         return new.tokens - sum(map(counter.count, messages[kept:])) if kept else 0
 
     def as_sent(self, model: ModelId, messages: Sequence[Message]) -> list[Message]:
@@ -91,15 +93,15 @@ class PrefixCache:
         """Note that the server no longer holds a prompt of this model."""
         self._held.pop(model, None)
 
-    def _nearest(self, held: Sequence[_Prompt], new: _Prompt, counter: Counter) -> _Prompt:
+    def _find_nearest(self, held: Sequence[_Prompt], new: _Prompt, counter: Counter) -> _Prompt:
         """The prompt from which a new one is computed: the one in the slot, or a saved one."""
         if not self._slot:
-            return max(held, key=lambda one: one.shared(new))
+            return max(held, key=lambda one: one.count_shared(new))
         *saved, nearest = held
-        kept = nearest.kept(new, counter)
-        for one in saved if kept < LEAST_KEPT * nearest.tokens else ():
-            its = one.kept(new, counter)
-            if its > kept and its / one.tokens > kept / nearest.tokens and its >= LEAST_LOADED * one.tokens:
+        kept = nearest.count_kept_tokens(new, counter)
+        for one in saved if kept < MIN_KEPT_SHARE * nearest.tokens else ():
+            its = one.count_kept_tokens(new, counter)
+            if its > kept and its / one.tokens > kept / nearest.tokens and its >= MIN_LOADED_SHARE * one.tokens:
                 nearest, kept = one, its
         return nearest
 
@@ -117,18 +119,18 @@ class Timed:
     wrote: float | None = None
 
 
-def agrees(call: Timed, earlier: Sequence[Timed]) -> bool:
+def seconds_agree(call: Timed, earlier: Sequence[Timed]) -> bool:
     """Whether the seconds of a call agree with its computed tokens, at the rate of earlier calls of the same model.
 
     They do not if another prompt came between, the model was reloaded, or the server held more than we know. With too
     few earlier calls, as after /reset, only too many seconds disagree: a server takes at most as long to compute a
     token of a prompt as to write one.
     """
-    most, slack = call.computed * FACTOR, SLACK * call.prompt
+    most, slack = call.computed * AGREEMENT_FACTOR, NEGLIGIBLE_SHARE * call.prompt
     if len(earlier) < LEAST_CALLS:
         return not call.wrote or call.seconds / call.wrote <= most + slack
     took = call.seconds / seconds_per_token(earlier)
-    return call.computed / FACTOR - slack <= took <= most + slack
+    return call.computed / AGREEMENT_FACTOR - slack <= took <= most + slack
 
 
 def seconds_per_token(calls: Sequence[Timed]) -> float:
@@ -139,8 +141,8 @@ def seconds_per_token(calls: Sequence[Timed]) -> float:
 
     def explained(rate: float) -> tuple[int, int]:
         took = [(call, call.seconds / rate) for call in calls]
-        expected = sum(_near(tokens, call.computed) for call, tokens in took)
-        return sum(_near(tokens, call.computed) or _near(tokens, call.prompt) for call, tokens in took), expected
+        expected = sum(_is_near(tokens, call.computed) for call, tokens in took)
+        return sum(_is_near(tokens, call.computed) or _is_near(tokens, call.prompt) for call, tokens in took), expected
 
     rates = sorted({call.seconds / tokens for call in calls for tokens in (call.computed, call.prompt)})
     scores = [explained(rate) for rate in rates]
@@ -148,5 +150,5 @@ def seconds_per_token(calls: Sequence[Timed]) -> float:
     return best[len(best) // 2]
 
 
-def _near(tokens: float, expected: int) -> bool:
-    return expected / FACTOR <= tokens <= expected * FACTOR
+def _is_near(tokens: float, expected: int) -> bool:
+    return expected / AGREEMENT_FACTOR <= tokens <= expected * AGREEMENT_FACTOR

@@ -12,7 +12,7 @@ PRINTED_CALL = re.compile(
     re.MULTILINE,
 )
 """The beginning of a call that is written as text: XML or JSON, after a tag or a fence, or at the start of a line."""
-WORDS_BEHIND_TAG = re.compile(r"</\w+>[\s`]*[^\s`<]")
+WORDS_AFTER_TAG = re.compile(r"</\w+>[\s`]*[^\s`<]")
 NO_WORDS = re.compile(r"(?:\s|```|</?\w{1,40}>)*")
 _decoder = json.JSONDecoder(strict=False)
 
@@ -26,7 +26,7 @@ def ends_with_call(reply: str, tools: Container[str]) -> bool:
         if (found["tag"] or found["name"]) not in tools:
             continue
         if found["tag"] or (found["mark"] or "").startswith("<"):
-            if not WORDS_BEHIND_TAG.search(reply, found.end()):
+            if not WORDS_AFTER_TAG.search(reply, found.end()):
                 return True
             continue
         try:

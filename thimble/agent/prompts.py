@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from thimble.agent.messages import Message
 
-CANNOT = "cannot be answered from here"
+CANNOT_ANSWER = "cannot be answered from here"
 """The words with which a model says that it found no answer."""
-SYSTEM = f"""\
+SYSTEM_PROMPT = f"""\
 You are a research assistant with a small library of articles and a folder of files. \
 You answer from what you have read there, never from memory.
 
@@ -15,18 +15,18 @@ before you go on: old results may be taken away from you, your own words stay.
 Find articles with list_articles or search_articles, then read what you need, by section when that is \
 enough. Keep what you must not lose with save_note.
 When you can answer, answer in a few plain sentences and cite the article behind each fact as [slug], \
-or the file as [path:line]. If nothing you can read answers the question, say that it {CANNOT}."""
+or the file as [path:line]. If nothing you can read answers the question, say that it {CANNOT_ANSWER}."""
 
 BY_SCHEMA = """\
 You answer questions from a library of articles and a folder of files, never from memory."""
 """The system prompt of a model that calls by schema."""
 
-AGAIN = """\
+QUESTION_AGAIN = """\
 Question: {}
 Copy the two or three sentences that answer it."""
 """The end of a prompt after a long result: a small model copies well, and invents when it paraphrases."""
 
-DELEGATE = """\
+DELEGATE_PROMPT = """\
 You read for a colleague who sees nothing of your work but your last words: a brief.
 
 Find what the task asks for with list_articles or search_articles, read it, by section when that is enough, and read \
@@ -35,7 +35,7 @@ Then write the brief, in at most {words} words: what you found, with exact value
 article as [slug] or its file as [path:line]; and what you looked for and did not find."""
 """The system prompt of a sub-agent."""
 
-CLOSING = (
+CLOSING_PROMPT = (
     "No tool calls are left for this question. Answer it now from what is above, "
     "and say so plainly if that is not enough."
 )
@@ -48,12 +48,12 @@ NUDGE = (
 SUMMARY_TAG = "[Kept from earlier turns by the assistant; not a new request]"
 """First line of a summary or recital that a strategy inserts, so that no model takes it for the user's words."""
 
-CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: a call would not be run any more")
+CLOSING_MESSAGE = Message("closing", "user", CLOSING_PROMPT, why="the last turn: a call would not be run any more")
 NUDGE_MESSAGE = Message("nudge", "user", NUDGE, why="asked once more: no tool was called")
-SAID_ALOUD = (CLOSING_MESSAGE.id, NUDGE_MESSAGE.id)
+ANNOUNCED_IDS = (CLOSING_MESSAGE.id, NUDGE_MESSAGE.id)
 """The ids of the messages that the user is notified of, each time."""
 
 
 def is_framing(message: Message) -> bool:
     """Whether the loop put this message around a view."""
-    return message.id in (*SAID_ALOUD, "again", "unfounded") or message.id.startswith("example")
+    return message.id in (*ANNOUNCED_IDS, "again", "unfounded") or message.id.startswith("example")

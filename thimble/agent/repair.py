@@ -9,8 +9,8 @@ from itertools import chain, count, pairwise
 
 from thimble.agent.messages import NO_RESULT, Message, ToolCall, differences, last_turn
 
-LATE = "moved a result up to its call"
-MISSING = "its call has no result, and servers refuse a call without one"
+RESULT_MOVED_UP = "moved a result up to its call"
+RESULT_MISSING = "its call has no result, and servers refuse a call without one"
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ def repair(messages: Sequence[Message], *, waits: bool = True, sound: Sequence[M
     """
     found = Repaired([*messages])
     if not is_sound(messages, waits=waits, sound=sound):
-        plain = [_plain(message, found) for message in messages]
-        own = _unique(_system_first(plain, found), found)
-        found.messages = _unique(_paired(own, found, waits), found)
+        plain = [_normalise(message, found) for message in messages]
+        own = _make_ids_unique(_system_first(plain, found), found)
+        found.messages = _make_ids_unique(_pair_calls(own, found, waits), found)
     return found
 
 
@@ -76,7 +76,7 @@ def is_sound(messages: Sequence[Message], *, waits: bool = True, sound: Sequence
     return waits or not waiting
 
 
-def _plain(message: Message, found: Repaired) -> Message:
+def _normalise(message: Message, found: Repaired) -> Message:
     """The message with text as its content, and with calls only if it is the assistant's."""
     if message.content is None:
         found.note("replaced missing content by an empty text", message)
@@ -123,18 +123,18 @@ class _Turn:
     follows: bool
 
 
-def _paired(messages: Sequence[Message], found: Repaired, waits: bool) -> list[Message]:
+def _pair_calls(messages: Sequence[Message], found: Repaired, waits: bool) -> list[Message]:
     turns: list[_Turn] = []
-    for before, turn in pairwise([_Turn([], [], False), *_answered(messages, found)]):
+    for before, turn in pairwise([_Turn([], [], False), *_match_results(messages, found)]):
         if turn.follows and any(one.results for one in before.calls):  # its results come later: one turn, split
             turns[-1].messages.extend(turn.messages)
             turns[-1].calls.extend(turn.calls)
         else:
             turns.append(turn)
-    return [*chain.from_iterable(_sound(turn, found, waits and turn is turns[-1]) for turn in turns)]
+    return [*chain.from_iterable(_complete_turn(turn, found, waits and turn is turns[-1]) for turn in turns)]
 
 
-def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
+def _match_results(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
     """The messages as turns, each result with its call."""
     names = {message.call_id for message in messages if message.role == "tool"} - {""}
     turns: list[_Turn] = []
@@ -155,7 +155,7 @@ def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
         elif its := newest.get(message.call_id):
             its[0].results.append(message)
             if its[0].turn < len(turns):
-                found.note(LATE, message)
+                found.note(RESULT_MOVED_UP, message)
             if len(its) > 1:
                 its.popleft()
         elif unnamed and not (message.call_id and unnamed[0].call.id):
@@ -166,33 +166,35 @@ def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
     for message in early:
         if its := newest.get(message.call_id):
             its[0].results.append(message)
-            found.note(LATE, message)
+            found.note(RESULT_MOVED_UP, message)
         else:  # servers refuse it, and as the user's message it would speak for the user
             found.note("left out a result without a call" + f" ({message.name})" * bool(message.name), message)
             found.lost += len(message.content)
     return turns
 
 
-def _sound(turn: _Turn, found: Repaired, waits: bool) -> Iterator[Message]:
+def _complete_turn(turn: _Turn, found: Repaired, waits: bool) -> Iterator[Message]:
     """The message and exactly one result for each call."""
-    caller, given = _joined(turn.messages, "messages of one turn", found), tuple(one.call for one in turn.calls)
+    caller, given = _join(turn.messages, "messages of one turn", found), tuple(one.call for one in turn.calls)
     calls = assign_call_ids(given, caller.id)
     if calls != given:
         found.note("gave calls without a unique id one", caller)
     yield caller if calls == caller.calls else replace(caller, calls=calls)
     for one, call in zip(turn.calls, calls, strict=True):
         if one.results:
-            result = _joined(one.results, "results of one call", found)
+            result = _join(one.results, "results of one call", found)
             if result.call_id != call.id:
                 found.note("paired a result with its call by position", result)
                 result = replace(result, call_id=call.id, name=call.name)
             yield result
         elif not waits:
             found.notes.append(f"filled in the missing result of {call.name}")
-            yield Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name, why=MISSING)
+            yield Message(
+                f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name, why=RESULT_MISSING
+            )
 
 
-def _joined(messages: Sequence[Message], what: str, found: Repaired) -> Message:
+def _join(messages: Sequence[Message], what: str, found: Repaired) -> Message:
     """The messages as one: the first, with the words of all."""
     if not messages[1:]:
         return messages[0]
@@ -216,7 +218,7 @@ def assign_call_ids(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...
     return tuple(own)
 
 
-def _unique(messages: Sequence[Message], found: Repaired) -> list[Message]:
+def _make_ids_unique(messages: Sequence[Message], found: Repaired) -> list[Message]:
     taken = {message.id for message in messages} | {""}
     seen: set[str] = set()
     numbers = count(2)

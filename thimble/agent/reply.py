@@ -17,19 +17,19 @@ from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 
 CALL_CHARACTERS = 100_000
 """The longest arguments of a call."""
-ROUNDS = 4
+REPETITION_ROUNDS = 4
 """The same words are a repetition this often in a row …"""
-LEAST_CHARACTERS = 400
+MIN_REPEATED_CHARACTERS = 400
 """… if they are at least this long together: a rule under a heading, or a row of zeros, is not one."""
-LONGEST_CHARACTERS = 1_000
+MAX_PASSAGE_CHARACTERS = 1_000
 """A longer passage is not recognised as repeated."""
-_END = LEAST_CHARACTERS // 8
+_END = MIN_REPEATED_CHARACTERS // 8
 _STRIDE = 50
 """Ends that are checked together: if no repetition is nearly complete at the first, none completes among the others."""
-_KEPT = ROUNDS * LONGEST_CHARACTERS
+_KEPT_CHARACTERS = REPETITION_ROUNDS * MAX_PASSAGE_CHARACTERS
 
 
-class Circles:
+class RepetitionGuard:
     """Takes a text in pieces, and returns it up to the point at which it repeats itself.
 
     The result does not depend on how the text is cut into pieces.
@@ -44,23 +44,23 @@ class Circles:
         if self.closed:
             return ""
         text, begun = self._before + piece, len(self._before)
-        ends = range(max(begun + 1, LEAST_CHARACTERS), len(text) + 1)
+        ends = range(max(begun + 1, MIN_REPEATED_CHARACTERS), len(text) + 1)
         strides = (ends[at : at + _STRIDE] for at in range(0, len(ends), _STRIDE))
-        near = (end for stride in strides if _is_circle(text, stride[0], len(stride) - 1) for end in stride)
-        end = next((end for end in near if _is_circle(text, end)), None)
-        self.closed, self._before = end is not None, text[-_KEPT:]
+        near = (end for stride in strides if _ends_in_repetition(text, stride[0], len(stride) - 1) for end in stride)
+        end = next((end for end in near if _ends_in_repetition(text, end)), None)
+        self.closed, self._before = end is not None, text[-_KEPT_CHARACTERS:]
         return text[begun:end]
 
 
-def _is_circle(text: str, end: int, missing: int = 0) -> bool:
+def _ends_in_repetition(text: str, end: int, missing: int = 0) -> bool:
     """Whether the text up to `end` ends in a repetition, or in one that lacks at most `missing` characters.
 
     Its last characters occur one round earlier too, so only distances at which they do are tried.
     """
-    last, first, at = text[end - _END : end], max(0, end - _END - LONGEST_CHARACTERS), end - 1
+    last, first, at = text[end - _END : end], max(0, end - _END - MAX_PASSAGE_CHARACTERS), end - 1
     while (at := text.rfind(last, first, at)) >= 0:
         round_ = end - _END - at
-        start = end + missing - max(ROUNDS * round_, LEAST_CHARACTERS)
+        start = end + missing - max(REPETITION_ROUNDS * round_, MIN_REPEATED_CHARACTERS)
         if start >= 0 and text.startswith(text[start + round_ : end], start):
             return True
         at += _END - 1
@@ -81,8 +81,8 @@ class Reply:
     stopped_by: Stopper = ""
     began: float = field(default_factory=time)
     _started: float = field(default_factory=perf_counter)
-    _circles: Mapping[type[Text | Thinking], Circles] = field(
-        default_factory=lambda: {Text: Circles(), Thinking: Circles()}
+    _circles: Mapping[type[Text | Thinking], RepetitionGuard] = field(
+        default_factory=lambda: {Text: RepetitionGuard(), Thinking: RepetitionGuard()}
     )
     _said: Mapping[type[Text | Thinking], StringIO] = field(
         default_factory=lambda: {Text: StringIO(newline=""), Thinking: StringIO(newline="")}
@@ -126,14 +126,14 @@ class Reply:
         try:
             with closing(stream):
                 for delta in stream:
-                    reply.take(delta)
+                    reply.add_delta(delta)
                     if reply.stopped_by:
                         break
         except RepetitionDetected:
             reply.stopped_by = "server"
         return reply
 
-    def take(self, delta: Delta) -> ReplyPiece | Sent | Waiting | None:
+    def add_delta(self, delta: Delta) -> ReplyPiece | Sent | Waiting | None:
         """Add a delta; return the event to show, if any."""
         if isinstance(delta, Usage):
             self.usage = delta

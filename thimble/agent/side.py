@@ -31,7 +31,7 @@ class SideModel:
     `embedder`: makes vectors of texts; None if there are none.
     `summariser`: chooses the backend that is asked in place of this one; by default itself.
     `offered`, `examples`: the tools and worked examples of the agent's own call, if this is the same backend; see
-    `offer`.
+    `remember_tools`.
     `prefixes`: the prompts that servers can still hold; the agent's own.
     """
 
@@ -52,13 +52,13 @@ class SideModel:
         self.examples: Sequence[Message] = ()
         self.prefixes = PrefixCache()
         self._calls: list[SideBegan | SideCalled] = []
-        self._errands: list[tuple[BackgroundCall, SideCalled]] = []
+        self._background_calls: list[tuple[BackgroundCall, SideCalled]] = []
 
     def __deepcopy__(self, memo: object) -> SideModel:
         """Itself: a copy of a strategy asks the same model."""
         return self
 
-    def offer(self, tools: Sequence[Schema], examples: Sequence[Message], backend: Backend) -> None:
+    def remember_tools(self, tools: Sequence[Schema], examples: Sequence[Message], backend: Backend) -> None:
         """Remember the tools and worked examples of the agent's own call, which goes to this backend."""
         self.offered, self.examples = (tools, examples) if self.backend is backend else ((), ())
 
@@ -80,7 +80,7 @@ class SideModel:
             ModelError: the server cannot be used; the failed call is reported too.
         """
         asked = self.summariser(self.backend)
-        backend = self.reporting(asked, purpose)
+        backend = self.with_reports(asked, purpose)
         if behind:
             messages = self.prefixes.as_sent(asked.id, messages)
         prompts: list[tuple[Sequence[Message], Sequence[Schema]]] = [(messages, ())]
@@ -92,7 +92,7 @@ class SideModel:
             reply = Reply()
             with closing(made) as stream:
                 for delta in stream:
-                    reply.take(delta)
+                    reply.add_delta(delta)
             if not reply.calls:
                 break
         return reply.text
@@ -100,51 +100,51 @@ class SideModel:
     def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> BackgroundCall:
         """Ask the memory model in the background, as `ask` does; the call has the reply once it has ended."""
         backend = self.memory or self.backend
-        asked = _asked(backend, purpose, messages, (), self.prefixes)
+        asked = _account_for_request(backend, purpose, messages, (), self.prefixes)
 
         def ask(reply: Reply) -> None:
             made = backend.stream(messages, (), max_tokens=max_tokens, temperature=TEMPERATURE, expects="text")
             with closing(made) as stream:
                 for delta in stream:
-                    reply.take(delta)
+                    reply.add_delta(delta)
                     background.raise_if_halted()
                     if reply.stopped_by:
                         raise RepetitionDetected
 
         errand = BackgroundCall(ask, self.worker)
-        self._settle()
+        self._collect_ended()
         self._calls.append(SideBegan(purpose, asked.model, asked.prompt_tokens, asked.exact))
-        self._errands.append((errand, asked))
+        self._background_calls.append((errand, asked))
         self.worker.start(errand)
         return errand
 
     def stop(self) -> None:
-        """Stop the background calls. `drain` accounts for them."""
-        for errand, _ in self._errands:
+        """Stop the background calls. `drain_events` accounts for them."""
+        for errand, _ in self._background_calls:
             if not errand.ended:
                 errand.stop()
 
-    def reporting(self, backend: Backend, purpose: str) -> Backend:
+    def with_reports(self, backend: Backend, purpose: str) -> Backend:
         """The same backend, with every call reported here, failed ones too."""
         return _Reporting(backend, purpose, self._calls, self.prefixes)
 
-    def drain(self) -> Iterator[SideBegan | SideCalled]:
+    def drain_events(self) -> Iterator[SideBegan | SideCalled]:
         """The calls that have begun or ended since the last drain; each event is removed as it is yielded."""
-        self._settle()
+        self._collect_ended()
         while self._calls:
             yield self._calls.pop(0)
 
-    def _settle(self) -> None:
+    def _collect_ended(self) -> None:
         """Account for the background calls that have ended."""
-        for errand, asked in [row for row in self._errands if row[0].ended]:
-            self._errands.remove((errand, asked))
+        for errand, asked in [row for row in self._background_calls if row[0].ended]:
+            self._background_calls.remove((errand, asked))
             errand.then()
             error = errand.error or (Halted().what if errand.stopped else "")
-            called = _called(asked, errand.reply, errand.began, errand.seconds, error)
+            called = _account_for_reply(asked, errand.reply, errand.began, errand.seconds, error)
             self._calls.append(replace(called, lag=errand.steps, held_seconds=errand.held_seconds))
 
 
-def _asked(
+def _account_for_request(
     backend: Backend, purpose: str, messages: Sequence[Message], tools: Sequence[Schema], prefixes: PrefixCache
 ) -> SideCalled:
     """The account of a call before its reply. The server caches its prompt from now on."""
@@ -154,7 +154,7 @@ def _asked(
     return SideCalled(purpose, prompt, counter.exact, Usage(), 0.0, model=backend.id, shared=shared)
 
 
-def _called(asked: SideCalled, reply: Reply, began: float, seconds: float, error: str) -> SideCalled:
+def _account_for_reply(asked: SideCalled, reply: Reply, began: float, seconds: float, error: str) -> SideCalled:
     """The account of a call that has ended, with or without an error."""
     waited, first = min(seconds, reply.waited_seconds), reply.first_token_seconds
     told = replace(asked, usage=reply.usage, seconds=seconds, error=error, waited_seconds=waited)
@@ -189,12 +189,12 @@ class _Reporting(Backend):
     ) -> Generator[Delta, None, None]:
         """The backend's reply."""
         reply, error = Reply(), ""
-        asked = _asked(self.backend, self.purpose, messages, tools, self.prefixes)
+        asked = _account_for_request(self.backend, self.purpose, messages, tools, self.prefixes)
         try:
             made = self.backend.stream(messages, tools, max_tokens=max_tokens, temperature=temperature, expects=expects)
             with closing(made) as deltas:
                 for delta in deltas:
-                    reply.take(delta)
+                    reply.add_delta(delta)
                     yield delta
                     if reply.stopped_by:
                         raise RepetitionDetected
@@ -202,4 +202,4 @@ class _Reporting(Backend):
             error = failure.what
             raise
         finally:
-            self.calls.append(_called(asked, reply, reply.began, reply.seconds, error))
+            self.calls.append(_account_for_reply(asked, reply, reply.began, reply.seconds, error))

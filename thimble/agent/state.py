@@ -24,7 +24,7 @@ from thimble.agent.events import (
 from thimble.agent.ledger import Ledger
 from thimble.agent.messages import Message, without_thinking
 from thimble.agent.override import Override
-from thimble.agent.prompts import SYSTEM
+from thimble.agent.prompts import SYSTEM_PROMPT
 
 
 @dataclass
@@ -40,7 +40,7 @@ class State:
 
     strategy: str = ""
     budget: int = 4000
-    system: str = SYSTEM
+    system: str = SYSTEM_PROMPT
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     planted: tuple[Planted, ...] = ()
@@ -52,7 +52,7 @@ class State:
         """The value of each setting that can change while a session runs, as in `Changed`."""
         return {name: getattr(self, name) for name in CHANGEABLE}
 
-    def take(self, event: Entry) -> None:
+    def apply(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
         if self.ledger.prepared or not isinstance(event, Replied | ReplyCancelled):
             self.ledger.add(event)

@@ -33,24 +33,24 @@ class ViewStep:
     tokens: int
 
 
-class Lazy(Mapping[str, Value]):
+class LazyMapping(Mapping[str, Value]):
     """Values by message id, all computed when one is first read."""
 
     def __init__(self, make: Callable[[], dict[str, Value]]) -> None:
         self._make = make
 
     @cached_property
-    def _made(self) -> dict[str, Value]:
+    def _values(self) -> dict[str, Value]:
         return self._make()
 
     def __getitem__(self, id_: str) -> Value:
-        return self._made[id_]
+        return self._values[id_]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._values)
 
 
 def explain_drops(

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from thimble.agent.budget import Budget
-from thimble.agent.fates import Fate, fates
+from thimble.agent.fates import Fate, list_fates
 from thimble.agent.fit import fit
 from thimble.agent.laws import keep_laws, messages_of
 from thimble.agent.messages import YOU, Message, common_prefix, differences
 from thimble.agent.override import NO_OVERRIDES, Override, apply_overrides
 from thimble.agent.protocols import Stage, Strategy
 from thimble.agent.repair import repair
-from thimble.agent.steps import FIT, Lazy, ViewStep, explain_changes, explain_drops
+from thimble.agent.steps import FIT, LazyMapping, ViewStep, explain_changes, explain_drops
 from thimble.agent.turns import pinned, task
 
-Held = Callable[[Sequence[Message]], int | None]
+CountCached = Callable[[Sequence[Message]], int | None]
 """Counts the messages at the start of a prompt that the server has cached; None if it has read no prompt yet."""
 
 
@@ -98,7 +98,7 @@ def prepare(
     budget: Budget,
     before: View | None = None,
     warm: bool = True,
-    held: Held | None = None,
+    held: CountCached | None = None,
     examples: Sequence[Message] = (),
     behind: Sequence[Message] = (),
     overrides: Mapping[str, Override] = NO_OVERRIDES,
@@ -125,7 +125,7 @@ def prepare(
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
         sent = fit(sent, left, [*pinned(sound.messages), *kept], gone, {*task(sound.messages)[:-1]}, counts)
     notes, whole = (*sound.notes, *lawful.notes), [*add_examples(sent, examples), *behind]
-    view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
+    view = measure_view(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
     stages[:0] = [Stage(YOU, given)] if overrides else []
@@ -134,19 +134,19 @@ def prepare(
         (made[-1].by, size),
         (FIT, view.tokens - own),
     ]
-    whys = Lazy(lambda: explain_drops(view.fated, stages, strategy, left))
-    told = Lazy(lambda: explain_changes(view.fated, stages, whys, left))
+    whys = LazyMapping(lambda: explain_drops(view.fated, stages, strategy, left))
+    told = LazyMapping(lambda: explain_changes(view.fated, stages, whys, left))
     return replace(view, left_out=whys, steps=told, sizes=(*sizes,), lawful=lawful.messages)
 
 
-def measure(
+def measure_view(
     history: Sequence[Message],
     messages: Sequence[Message],
     budget: Budget,
     before: View | None = None,
     warm: bool = True,
     notes: Sequence[str] = (),
-    held: Held | None = None,
+    held: CountCached | None = None,
     examples: Sequence[Message] = (),
 ) -> View:
     """Compare a view with its history and with earlier prompts, trusting nothing that the strategy says.
@@ -154,7 +154,7 @@ def measure(
     `examples` follow the system message of the view, as they would in the whole history.
     """
     ids = {message.id for message in history}
-    found, was = fates(history, messages), before.fates[: len(history)] if before else ()
+    found, was = list_fates(history, messages), before.fates[: len(history)] if before else ()
     tokens, history_tokens = budget.size(messages), budget.size(history)
     shared = common_prefix(messages, before.messages) if before else 0
     warm = warm and before is not None
@@ -186,7 +186,7 @@ def measure(
         else 0,
         history=tuple(history),
     )
-    return replace(view, without=_without(view, whole, budget, before, shared))
+    return replace(view, without=_count_unedited(view, whole, budget, before, shared))
 
 
 def add_examples(messages: Sequence[Message], examples: Sequence[Message]) -> list[Message]:
@@ -195,7 +195,7 @@ def add_examples(messages: Sequence[Message], examples: Sequence[Message]) -> li
     return [*messages[:system], *examples, *messages[system:]]
 
 
-def _without(view: View, whole: Sequence[Message], budget: Budget, before: View | None, shared: int) -> int:
+def _count_unedited(view: View, whole: Sequence[Message], budget: Budget, before: View | None, shared: int) -> int:
     """The tokens of the previous view, the new messages of the history, and those added for this call alone.
 
     The first `shared` messages are those of the previous view.

@@ -9,7 +9,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.events import SideCalled
 from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import ModelId, Usage
-from thimble.agent.view import View, measure
+from thimble.agent.view import View, measure_view
 from thimble.commands.trajectories import PromptStart, Trajectory
 
 
@@ -20,7 +20,7 @@ def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[tup
     call that wrote a summary, that call has an error.
     """
     prefixes = PrefixCache(slot=False)
-    held = partial(prefixes.kept, model, run.tools, budget.counter)
+    held = partial(prefixes.count_cached, model, run.tools, budget.counter)
     before: View | None = None
     last, known = PromptStart(), {message.id for message in run.messages}
     for at, sent, messages in run.prompts():
@@ -33,7 +33,7 @@ def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[tup
             usage = Usage(output_tokens=sum(map(budget.count, written)))
             error = "" if sent.asked else "its call is not in the file"
             asked = [SideCalled("summary", budget.size(read), budget.counter.exact, usage, 0.0, error, shared=shared)]
-        before, last = measure(run.messages[:at], messages, budget, before, held=held), sent
+        before, last = measure_view(run.messages[:at], messages, budget, before, held=held), sent
         prefixes.forget(model)
         prefixes.read(model, run.tools, before.messages, budget.counter)
         yield before, asked

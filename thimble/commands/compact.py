@@ -9,7 +9,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Changed, Preparing, SideCalled
 from thimble.agent.messages import turns
 from thimble.agent.override import apply_overrides
-from thimble.session.totals import totals
+from thimble.session.totals import add_up
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -30,7 +30,7 @@ class Compacted:
     system: str
 
 
-def compact(session: Session, words: str) -> Compacted:
+def compact_session(session: Session, words: str) -> Compacted:
     """Fold everything before the newest turn into the summary; the words say what it should keep above all.
 
     A strategy that does not summarise gets compaction in front of it from then on. The prefix is lost anyway, so
@@ -39,34 +39,34 @@ def compact(session: Session, words: str) -> Compacted:
     Raises:
         UsageError: there is nothing to fold, or a memory file cannot be read.
     """
-    from thimble.strategies.by_hand import NOTHING, has_summary
+    from thimble.strategies.by_hand import NOTHING_TO_SUMMARISE, has_summary
 
     if not has_summary(session.agent.strategy):
         if len(turns(session.agent.history)) < 2:
-            raise UsageError(*NOTHING)
+            raise UsageError(*NOTHING_TO_SUMMARISE)
         session.use_strategy(f"compaction:when=asked+{session.spec}")
-    done = session.aside(("compact", words), Compacted, lambda: _fold(session, words))
+    done = session.ask_aside(("compact", words), Compacted, lambda: _fold_turns(session, words))
     if done.folded and done.system != session.agent.state.system:
         session.agent.enter(Changed("system", done.system))
     return done
 
 
-def _fold(session: Session, words: str) -> Compacted:
+def _fold_turns(session: Session, words: str) -> Compacted:
     from thimble.strategies.by_hand import fold_now
 
     agent, system = session.agent, session.system(session.agent)
     tools = agent.schemas()
-    agent.side.offer(tools, agent.examples, agent.backend)
+    agent.side.remember_tools(tools, agent.examples, agent.backend)
     before = len(agent.ledger.calls)
     try:
         history = apply_overrides(agent.history, agent.state.overrides)[0]
         folded = fold_now(agent.strategy, history, agent.budget(tools), words)
     finally:
-        if paid := [*agent.side.drain()]:
+        if paid := [*agent.side.drain_events()]:
             agent.enter(Preparing(1, agent.strategy_name, agent.limit))
         for event in paid:
             agent.enter(event)
-    sums = totals(agent.ledger.calls[before:])
+    sums = add_up(agent.ledger.calls[before:])
     return Compacted(
         folded=folded,
         failed=next((one.error for one in paid if isinstance(one, SideCalled) and one.error), ""),

@@ -10,11 +10,11 @@ from thimble.agent import foreign
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.view import View
 
-LEAST_LINE = 25
+MIN_QUOTED_LINE = 25
 """A line of a result counts as quoted in an action if it has at least this many characters."""
-NUMBER = "0123456789:|→ \t"
+LINE_NUMBER_CHARACTERS = "0123456789:|→ \t"
 """The characters that tools print before a line."""
-NAME = re.compile(r"\w[\w./-]{8,}\w")
+POSSIBLE_NAME = re.compile(r"\w[\w./-]{8,}\w")
 """A possible name, such as a path. Without a digit, `_`, `/` or `.` it is a word."""
 Holders = dict[str, list[str]]
 """Texts, each with the ids of results that hold it."""
@@ -40,7 +40,7 @@ class Faults:
         quoted, again = needs.get(len(view.history), ({}, {}))
         kept = {message.id for message, fate in view.fated if fate == "kept"}
         hidden = [text for text, ids in (quoted | again).items() if kept.isdisjoint(ids)]
-        shown = [*map(_words, view.messages)] if hidden else []
+        shown = [*map(_words_of, view.messages)] if hidden else []
         lost = {text for text in hidden if not any(text in one for one in shown)}
         self.quoted += len(quoted)
         self.quoted_lost += len(lost & quoted.keys())
@@ -55,35 +55,35 @@ def needs_of(history: Sequence[Message]) -> Needs:
     for at, message in enumerate(history):
         if message.role == "tool" and (call := made.get(message.call_id)):
             results[call.name, call.arguments] = results["recall", message.id] = message
-            lines = {line.lstrip(NUMBER).rstrip() for line in message.content.split("\n")}
-            lines = {line for line in lines if len(line) >= LEAST_LINE}
+            lines = {line.lstrip(LINE_NUMBER_CHARACTERS).rstrip() for line in message.content.split("\n")}
+            lines = {line for line in lines if len(line) >= MIN_QUOTED_LINE}
             for line in lines:
-                openings.setdefault(line[:LEAST_LINE], set()).add(line)
-            for text in lines | _names(message.content):
+                openings.setdefault(line[:MIN_QUOTED_LINE], set()).add(line)
+            for text in lines | _find_names(message.content):
                 holders.setdefault(text, []).append(message.id)
         elif message.role == "assistant":
-            words = _words(message)
-            starts = ((at, openings.get(words[at : at + LEAST_LINE], ())) for at in range(len(words)))
+            words = _words_of(message)
+            starts = ((at, openings.get(words[at : at + MIN_QUOTED_LINE], ())) for at in range(len(words)))
             quoted = {line for at, lines in starts for line in lines if words.startswith(line, at)}
             for line in quoted:
                 words = words.replace(line, "\n")
-            again = [result for call in message.calls if (result := results.get(_asked(call)))]
-            quoted |= _names(words) & holders.keys()
+            again = [result for call in message.calls if (result := results.get(_result_key(call)))]
+            quoted |= _find_names(words) & holders.keys()
             needs[at] = {text: holders[text] for text in quoted}, {one.content: [one.id] for one in again}
             made |= {call.id: call for call in message.calls}
     return needs
 
 
-def _asked(call: ToolCall) -> tuple[str, str]:
+def _result_key(call: ToolCall) -> tuple[str, str]:
     """The key of the result that a call requests: for `recall` the message that it names, else the equal call."""
-    return call.name, next(foreign.texts(call.arguments), "") if call.name == "recall" else call.arguments
+    return call.name, next(foreign.iter_strings(call.arguments), "") if call.name == "recall" else call.arguments
 
 
-def _words(message: Message) -> str:
+def _words_of(message: Message) -> str:
     """Its words, thinking, and the texts in its calls, without the escapes of JSON."""
-    calls = [text for call in message.calls for text in foreign.texts(call.arguments)]
+    calls = [text for call in message.calls for text in foreign.iter_strings(call.arguments)]
     return "\n".join([message.content, message.thinking, *calls])
 
 
-def _names(text: str) -> set[str]:
-    return {name for name in NAME.findall(text) if not name.replace("-", "").isalpha()}
+def _find_names(text: str) -> set[str]:
+    return {name for name in POSSIBLE_NAME.findall(text) if not name.replace("-", "").isalpha()}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from thimble.agent.budget import Budget
     from thimble.session.session import Session
 
-DRAFT = "draft"
+DRAFT_ID = "draft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Forecast:
         return not self.asks and (self.view is not None or self.tokens > self.limit)
 
 
-class _Unasked(SideModel):
+class _SilentSideModel(SideModel):
     """Replaces the model that a strategy may ask; the laws require a strategy to continue without an answer."""
 
     asked = False
@@ -69,7 +69,7 @@ class _Unasked(SideModel):
         errand.stop()
 
 
-def forecast(session: Session, question: str = "", *, foreign: bool = False) -> Forecast:
+def forecast_prompt(session: Session, question: str = "", *, foreign: bool = False) -> Forecast:
     """The next prompt of this session if this question is asked.
 
     Args:
@@ -81,10 +81,10 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
 
     agent = session.agent
     state = agent.state.copy()
-    state.take(Asked(Message(DRAFT, "user", question)))
+    state.apply(Asked(Message(DRAFT_ID, "user", question)))
     if is_code(state.strategy) and not foreign:
-        return Forecast(agent.budget(agent.schemas()).size(_as_it_stands(state)), agent.limit, None)
-    side = _Unasked(agent.backend)
+        return Forecast(agent.budget(agent.schemas()).size(_newest_prompt(state)), agent.limit, None)
+    side = _SilentSideModel(agent.backend)
     asking = replace(agent, state=state, strategy=session.copied_strategy(side), side=side)
     call = asking.next_call()
     try:
@@ -102,7 +102,7 @@ def _tidy_saves(view: View, budget: Budget) -> int:
     return saved if saved >= view.tokens / 10 else 0
 
 
-def _as_it_stands(state: State) -> Sequence[Message]:
+def _newest_prompt(state: State) -> Sequence[Message]:
     """The newest view and the messages after it; the history if there is no view."""
     view = state.ledger.view
     return [*view.messages, *state.history[len(view.fates) :]] if view else state.history

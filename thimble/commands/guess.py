@@ -27,7 +27,7 @@ class Guess:
     stays: frozenset[int]
     view: View | None = None
 
-    def see(self, session: Session, event: object) -> None:
+    def on_event(self, session: Session, event: object) -> None:
         """Note the first view that is sent; forget the guess on another branch."""
         if isinstance(event, Prepared):
             self.view = self.view or event.view

@@ -25,7 +25,7 @@ from thimble.tools.wording import count_noun, join_names
 
 ANOTHER_AGENT = "another agent"
 NO_SYSTEM = "The system prompt of this run of {} is not in its file. Each tool returns what the run recorded for it."
-MOST_PLACES = 6
+MAX_NAMED_PLACES = 6
 """The most places that a notice names."""
 
 
@@ -47,7 +47,7 @@ def open_run(run: Trajectory, settings: Settings) -> Session:
     path = path_of(run, settings.session_dir)
     session = Session(settings, Journal(path, run=run.form or ANOTHER_AGENT))
     try:
-        _fill(session, run)
+        _enter_events(session, run)
     except BaseException:  # Ctrl-C too: half of a run would look like the whole one
         session.journal.close()
         path.unlink(missing_ok=True)
@@ -55,7 +55,7 @@ def open_run(run: Trajectory, settings: Settings) -> Session:
     return session
 
 
-def _fill(session: Session, run: Trajectory) -> None:
+def _enter_events(session: Session, run: Trajectory) -> None:
     """Enter the run's events into a session, and add notices about it."""
     agent, journal, now = session.agent, session.journal, 0.0
     thought = sum(bool(message.thinking) for message in run.messages)
@@ -63,7 +63,7 @@ def _fill(session: Session, run: Trajectory) -> None:
     agent.state.system = run.messages[0].content
     clock, journal.clock = journal.clock, lambda: now
     edited = list[str]()
-    for at, event in _events(run, agent.backend.counter):
+    for at, event in _iter_events(run, agent.backend.counter):
         now = max(now, at)
         agent.enter(event)
         if isinstance(event, Prepared) and event.view.edited:
@@ -72,19 +72,19 @@ def _fill(session: Session, run: Trajectory) -> None:
     session.use_recorded_tools()
     told = f"A run of {journal.run}: {count_noun(len(run.calls), 'call')}, {count_noun(len(run.messages), 'message')}."
     unsaid = f"The thinking of {count_noun(thought, 'message')} is left out: no prompt has it after its question."
-    session.notices += [told, *run.remarks, *[unsaid] * bool(thought), *_told(edited)]
+    session.notices += [told, *run.remarks, *[unsaid] * bool(thought), *_describe_edits(edited)]
 
 
-def _told(edited: Sequence[str]) -> list[str]:
+def _describe_edits(edited: Sequence[str]) -> list[str]:
     """A notice that names the calls, as EXCHANGE.TURN, before which the agent changed earlier messages."""
-    places = join_names(edited, MOST_PLACES)
+    places = join_names(edited, MAX_NAMED_PLACES)
     return [f"Earlier messages were changed before {places}: /context {edited[0]} shows it."] if edited else []
 
 
 def _without_thinking(run: Trajectory) -> Trajectory:
     """The run without its thinking, which a session forgets with each new question."""
     there = {message.id: without_thinking(message) for message in run.messages}
-    sent = [replace(one, base=[_same(without_thinking(each), there) for each in one.base]) for one in run.sent]
+    sent = [replace(one, base=[_reuse_message(without_thinking(each), there) for each in one.base]) for one in run.sent]
     return replace(run, messages=[*there.values()], sent=sent)
 
 
@@ -102,7 +102,7 @@ def _with_system(run: Trajectory, form: str) -> Trajectory:
     messages = [system, *map(renumbered, run.messages)]
     there = {message.id: message for message in messages}
     sent = [
-        PromptStart(one.since + 1, [system, *(_same(renumbered(each), there) for each in one.base)], one.asked)
+        PromptStart(one.since + 1, [system, *(_reuse_message(renumbered(each), there) for each in one.base)], one.asked)
         for one in run.sent or [PromptStart()]
     ]
     logged = {ids[id_]: call for id_, call in run.logged.items()}
@@ -111,16 +111,16 @@ def _with_system(run: Trajectory, form: str) -> Trajectory:
     return replace(run, messages=messages, sent=sent, logged=logged, times=times, put_in=put_in)
 
 
-def _same(message: Message, there: dict[str, Message]) -> Message:
+def _reuse_message(message: Message, there: dict[str, Message]) -> Message:
     """The equal message of the history, if there is one; else the message itself."""
     known = there.get(message.id)
     return known if known == message else message
 
 
-def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
+def _iter_events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
     """The events of the run with their times, in seconds since 1970."""
     views = as_recorded(run, Budget(_largest_prompt(run, counter), counter, counter.overhead(run.tools)), ModelId())
-    asked, before, now, turn = _questions(run), None, 0.0, 0
+    asked, before, now, turn = _question_ids(run), None, 0.0, 0
     calls = {call.id: call for message in run.messages for call in message.calls}
     for at, message in enumerate(run.messages[1:], 1):
         start, now = now, run.times.get(message.id, now)
@@ -136,7 +136,7 @@ def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
         else:
             turn, (view, asked_of), call_of = turn + 1, next(views), run.call(at)
             model, usage = ModelId(run.form, call_of.model), call_of.reported
-            view = _with_unseen(view, (usage.prompt or 0) - view.tokens)
+            view = _add_unseen_tokens(view, (usage.prompt or 0) - view.tokens)
             yield from ((start, one) for one in asked_of if not one.error)
             yield start, Prepared(turn, AS_RECORDED, model, view, counter.exact, run.tools, before)
             reported = Usage(usage.prompt, usage.cache_read, usage.output)
@@ -153,7 +153,7 @@ def _timed(run: Trajectory, at: int) -> tuple[float, float]:
     return (began, ended - began) if 0 < began < ended else (0.0, 0.0)
 
 
-def _with_unseen(view: View, tokens: int) -> View:
+def _add_unseen_tokens(view: View, tokens: int) -> View:
     """The view with the tokens that its provider counted and the file does not show, as of no message."""
     if tokens <= 0:
         return view
@@ -163,7 +163,7 @@ def _with_unseen(view: View, tokens: int) -> View:
     return replace(view, **{name: size + tokens for name, size in sizes.items()})
 
 
-def _questions(run: Trajectory) -> set[str]:
+def _question_ids(run: Trajectory) -> set[str]:
     """The ids of the user's messages that start an exchange: of several in a row, the last one that a user wrote."""
     asked: set[str] = set()
     row: list[Message] = []

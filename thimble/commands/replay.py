@@ -19,7 +19,7 @@ from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
-from thimble.agent.view import View, measure, prepare
+from thimble.agent.view import View, measure_view, prepare
 from thimble.commands.faults import Faults, Needs, needs_of
 from thimble.session.journal.state import SavedState
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 AS_RECORDED = "as-recorded"
 """The SPEC of a recorded agent's own context management."""
 YOU_AND = f"{YOU}+"
-MOST_READ = 150_000
+MAX_MESSAGES_READ = 150_000
 """The most messages that a strategy reads about one conversation of another program; it takes about a second."""
 
 
@@ -61,13 +61,13 @@ def newest_calls(every: list[int]) -> list[int]:
 
     They start at a multiple of a power of two, mostly the same one as for the next call, so that the prefix stays.
     """
-    if sum(every) <= MOST_READ:
+    if sum(every) <= MAX_MESSAGES_READ:
         return every
-    block = 1 << max(1, MOST_READ // every[-1]).bit_length() - 1
+    block = 1 << max(1, MAX_MESSAGES_READ // every[-1]).bit_length() - 1
     return every[(len(every) - 1) // block * block :]
 
 
-def replay(
+def replay_strategy(
     history: Sequence[Message],
     strategy: Strategy,
     budget: Budget,
@@ -85,7 +85,7 @@ def replay(
     prefixes = PrefixCache(slot=False)
     if side:
         side.prefixes = prefixes
-    held = partial(prefixes.kept, model, tools, budget.counter)
+    held = partial(prefixes.count_cached, model, tools, budget.counter)
     before: View | None = None
     for until in call_lengths(history) if at is None else at:
         view, error = None, None
@@ -96,15 +96,17 @@ def replay(
             prefixes.read(model, tools, view.messages, budget.counter)
         except BudgetError as raised:
             error = raised
-        yield ReplayedCall(view, error, tuple(side.drain()) if side else ())
+        yield ReplayedCall(view, error, tuple(side.drain_events()) if side else ())
 
 
 def replay_agent(agent: Agent) -> Iterator[ReplayedCall]:
     """Replay every call of an agent's history, and the next one, under its strategy and with its current tools."""
     tools = agent.schemas()
-    agent.side.offer(tools, agent.examples, agent.backend)
+    agent.side.remember_tools(tools, agent.examples, agent.backend)
     made_by = (agent.side, agent.backend.id)
-    return replay(agent.history, agent.strategy, agent.budget(tools), tools, *made_by, overrides=agent.state.overrides)
+    return replay_strategy(
+        agent.history, agent.strategy, agent.budget(tools), tools, *made_by, overrides=agent.state.overrides
+    )
 
 
 @dataclass
@@ -163,7 +165,7 @@ def replay_session(session: Session, spec: str) -> Replayed:
         UsageError: the SPEC names no strategy.
     """
     if spec == AS_RECORDED:
-        return _recorded(session)
+        return _replay_recorded(session)
     found, fork = Replayed(spec), session.fork(spec.removeprefix(YOU_AND))
     if not spec.startswith(YOU_AND):
         fork.state.overrides = {}
@@ -173,7 +175,7 @@ def replay_session(session: Session, spec: str) -> Replayed:
             found.add(call, needs)
     except (Exception, SystemExit) as error:  # the user's own strategy may raise anything
         found.failed = describe_failure(error, spec)
-        found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked
+        found.asked += ReplayedCall(events=tuple(fork.side.drain_events())).asked
     if found.next and not found.failed:
         found.fates = Tally(found.next.fates)
         found.fitted = Tally(steps[-1].fate for steps in found.next.steps.values() if steps[-1].by == FIT)
@@ -196,7 +198,7 @@ def is_as_recorded(session: Session) -> bool:
     return prepared is not None and prepared.strategy == AS_RECORDED
 
 
-def _recorded(session: Session) -> Replayed:
+def _replay_recorded(session: Session) -> Replayed:
     """The figures of the agent's own context management; in the next call it would do nothing."""
     agent, tree, last = session.agent, session.journal.tree, session.agent.ledger.prepared
     if last is None or not is_as_recorded(session):
@@ -204,7 +206,7 @@ def _recorded(session: Session) -> Replayed:
     then, needs = SavedState(), needs_of(agent.history)
     views = [event.view for line in tree.path(tree.current) if isinstance(event := then.read(line), Prepared)]
     whole, history, schemas = last.view, agent.history, agent.backend.counter.overhead(agent.schemas())
-    next_ = measure(history, [*whole.messages, *history[len(whole.history) :]], agent.budget(last.tools), whole)
+    next_ = measure_view(history, [*whole.messages, *history[len(whole.history) :]], agent.budget(last.tools), whole)
     found = Replayed(AS_RECORDED, fates=Tally(next_.fates))
     for view in (*views, next_):
         more = schemas - view.overhead  # the other rows have these schemas

@@ -9,7 +9,7 @@ from thimble.agent.ledger import Call
 from thimble.agent.protocols import Sent, Waiting
 from thimble.models.hardware import Hardware
 from thimble.session.journal.lines import Line
-from thimble.session.story import stories
+from thimble.session.story import read_stories
 
 WORD_LETTERS = 5
 """Letters per token, about, if a recording has no token counts."""
@@ -25,7 +25,7 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
     """
     found: dict[int, float] = {}
     pieces: list[tuple[int, int]] = []
-    for number, _, record, spent in (one for story in stories(lines, whole=False) for one in story.records):
+    for number, _, record, spent in (one for story in read_stories(lines, whole=False) for one in story.records):
         match record:
             case Prepared():
                 pieces = []
@@ -36,7 +36,7 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
             case Replied(message=message) if spent:
                 pieces.append((number, sum(len(call.name) + len(call.arguments) for call in message.calls)))
                 letters = [count for _, count in pieces]
-                prompt, cached = _prompt(spent)
+                prompt, cached = _prompt_tokens(spent)
                 output = (
                     sum(letters) // WORD_LETTERS if spent.usage.output_tokens is None else spent.usage.output_tokens
                 )
@@ -46,13 +46,13 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
             case SideCalled(lag=int()):
                 found[number] = 0.0
             case SideCalled() if spent:
-                prompt, cached = _prompt(spent)
+                prompt, cached = _prompt_tokens(spent)
                 decode = memory.decode_seconds(prompt, spent.usage.output_tokens or 0)
                 found[number] = memory.prefill_seconds(prompt - cached) + decode
     return found
 
 
-def _prompt(spent: Call) -> tuple[int, int]:
+def _prompt_tokens(spent: Call) -> tuple[int, int]:
     """The tokens of a prompt, and how many of them were cached."""
     prompt = spent.prompt.tokens or 0
     return prompt, min(prompt, (spent.shared or 0) if spent.cached.tokens is None else spent.cached.tokens)

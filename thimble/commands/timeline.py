@@ -22,7 +22,7 @@ LANE_ROLES: Sequence[Role] = ("agent", "memory", "side", "tools", "waiting")
 """Who works on a lane: `memory` in the background, `side` while the agent waits for it. `waiting` is the agent."""
 ROUNDING = 1e-6
 """A part of fewer seconds is a rounding error."""
-Stretch = tuple[float, float]
+Interval = tuple[float, float]
 """A start and an end."""
 
 
@@ -145,11 +145,11 @@ class Timeline:
         return self.steps + self.unplaced
 
 
-def timeline(ledger: Ledger, exchange: int | None = None) -> Timeline:
+def make_timeline(ledger: Ledger, exchange: int | None = None) -> Timeline:
     """The timeline of a session, or of one exchange with every background call that runs during it."""
     calls = (call for call in ledger.calls if exchange in (None, call.exchange) or call.lag is not None)
     tools = (run for run in ledger.tools if exchange in (None, run.exchange))
-    every = [*map(_called, calls), *map(_ran, tools)]
+    every = [*map(_make_call_step, calls), *map(_make_tool_step, tools)]
     placed = sorted((step for step in every if step.began > 0), key=lambda step: step.began)
     lost = (step for step in every if step.began <= 0 < step.seconds and exchange in (None, step.exchange))
     if exchange is not None:
@@ -160,10 +160,10 @@ def timeline(ledger: Ledger, exchange: int | None = None) -> Timeline:
             for step in placed
             if step.exchange == exchange or (step.lane.role == "memory" and step.began < last and step.ended > first)
         ]
-    return Timeline(tuple(_closed(placed)), tuple(lost))
+    return Timeline(tuple(_remove_idle_time(placed)), tuple(lost))
 
 
-def covered_seconds(stretches: Iterable[Stretch]) -> float:
+def covered_seconds(stretches: Iterable[Interval]) -> float:
     """The seconds that lie in at least one of these stretches."""
     seconds, reached = 0.0, float("-inf")
     for began, ended in sorted(stretches):
@@ -172,20 +172,20 @@ def covered_seconds(stretches: Iterable[Stretch]) -> float:
     return seconds
 
 
-def _called(call: Call) -> TimelineStep:
+def _make_call_step(call: Call) -> TimelineStep:
     background = call.lag is not None
     role: Role = "agent" if call.purpose == "answer" else "memory" if background else "side"
     seconds = max(0.0, call.seconds + call.waited)
-    parts = tuple(_parts(seconds, call.waited, call.first_token, call.usage))
+    parts = tuple(_split_call(seconds, call.waited, call.first_token, call.usage))
     held = seconds if role == "side" else max(0.0, call.held)
     return TimelineStep(Lane(role, call.model), call.purpose, call.exchange, call.began, parts, held)
 
 
-def _ran(tool: ToolRun) -> TimelineStep:
+def _make_tool_step(tool: ToolRun) -> TimelineStep:
     return TimelineStep(Lane("tools"), tool.name, tool.exchange, tool.began, (("tool", max(0.0, tool.seconds)),))
 
 
-def _parts(seconds: float, waited: float, first: float | None, usage: Usage) -> Iterator[tuple[Kind, float]]:
+def _split_call(seconds: float, waited: float, first: float | None, usage: Usage) -> Iterator[tuple[Kind, float]]:
     """Load, prefill and decode of a call: as reported by the server, else by its first token, else undivided.
 
     The rest of a call came before its reported prefill and decode: loading, the queue, the network.
@@ -204,7 +204,7 @@ def _parts(seconds: float, waited: float, first: float | None, usage: Usage) -> 
     yield from some or parts[-1:]
 
 
-def _closed(steps: Iterable[TimelineStep]) -> Iterator[TimelineStep]:
+def _remove_idle_time(steps: Iterable[TimelineStep]) -> Iterator[TimelineStep]:
     """The steps, with the idle time between two exchanges removed."""
     reached, exchange, shift = 0.0, None, 0.0
     for step in steps:

@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent / "tours"
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandRan:
     """A command has run to its end."""
 
     command: str
@@ -34,7 +34,7 @@ The text is the rest of the check in a step, after its name.
 """
 
 
-def _probed(event: object) -> Any:
+def _probe_outcome(event: object) -> Any:
     """The outcome of a /probe that had a verdict."""
     came = event.came if isinstance(event, Aside) and event.asked[0] == "probe" else {}
     return came if came.get("missing") is not None else {}
@@ -46,7 +46,7 @@ TOUR_CHECKS: dict[str, tuple[str, Check]] = {
         "a result of {}",
         lambda session, event, tool: isinstance(event, ToolReturned) and event.ok and event.call.name == tool,
     ),
-    "ran": ("the table of /{}", lambda session, event, name: event == Ran(name)),
+    "ran": ("the table of /{}", lambda session, event, name: event == CommandRan(name)),
     "strategy-is": ("the strategy {}", lambda session, event, name: session.spec.partition(":")[0] == name),
     "budget-is": (
         "a budget of {} tokens",
@@ -64,8 +64,8 @@ TOUR_CHECKS: dict[str, tuple[str, Check]] = {
     ),
     "planted": ("a planted fact", lambda session, event, _: session.is_ready and bool(session.planted)),
     "guessed": ("a guess", lambda session, event, _: "guess" in session.watchers),
-    "probe-missed": ("a /probe that misses", lambda session, event, _: bool(_probed(event).get("missing"))),
-    "probe-found": ("a /probe that finds it", lambda session, event, _: _probed(event).get("missing") == []),
+    "probe-missed": ("a /probe that misses", lambda session, event, _: bool(_probe_outcome(event).get("missing"))),
+    "probe-found": ("a /probe that finds it", lambda session, event, _: _probe_outcome(event).get("missing") == []),
     "asked-each": (
         "answers of /compare run",
         lambda session, event, _: isinstance(event, Aside) and event.asked[0] == "compare",
@@ -106,10 +106,10 @@ class Tour:
         """The current step; None at the end."""
         return self.steps[self.at] if self.at < len(self.steps) else None
 
-    def see(self, session: Session, event: object = None) -> None:
+    def on_event(self, session: Session, event: object = None) -> None:
         """Note the checks of the current step that hold after this event, or in this state."""
         if self.step:
-            self._came |= {check for check in self.step.seen if _holds(check, session, event)}
+            self._came |= {check for check in self.step.seen if _check_holds(check, session, event)}
 
     @property
     def is_seen(self) -> bool:
@@ -117,13 +117,13 @@ class Tour:
         return self.step is not None and self._came >= {*self.step.seen}
 
     @property
-    def missing(self) -> str:
+    def describe_missing(self) -> str:
         """A description of the first check that the step still waits for; "" without one."""
         left = (check for check in self.step.seen if check not in self._came) if self.step else iter(())
         name, _, value = next(left, "").partition(" ")
         return TOUR_CHECKS[name][0].format(value) if name else ""
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Go to the next step."""
         self.at, self.said, self._came = self.at + 1, False, set()
 
@@ -132,7 +132,7 @@ class Tour:
         offered = self.step.line if self.step else None
         if offered is None or "{" not in offered:
             return offered
-        return offered.format(**_numbers(session)) if session.is_ready else None
+        return offered.format(**_message_numbers(session)) if session.is_ready else None
 
 
 def tour_of(session: Session) -> Tour | None:
@@ -149,7 +149,7 @@ def offered_line(session: Session) -> str | None:
     return tour.line(session) if tour else None
 
 
-def put_on(session: Session, tour: Tour | None) -> None:
+def start_tour(session: Session, tour: Tour | None) -> None:
     """Start or continue this tour in the session; None ends any tour."""
     if tour:
         session.watchers["tour"] = tour
@@ -165,12 +165,12 @@ def save_progress(session: Session, tour: Tour | None) -> None:
         session.record(now)
 
 
-def _holds(check: str, session: Session, event: object) -> bool:
+def _check_holds(check: str, session: Session, event: object) -> bool:
     name, _, value = check.partition(" ")
     return TOUR_CHECKS[name][1](session, event, value)
 
 
-def _numbers(session: Session) -> dict[str, int]:
+def _message_numbers(session: Session) -> dict[str, int]:
     """The numbers of the messages that a line can name; the newest message's if there is no such message."""
     history, view = session.agent.history, session.agent.ledger.view
     places = {message.id: number for number, message in enumerate(history, 1)}

@@ -26,7 +26,7 @@ TRAJECTORY_FORMS = (
     "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
 )
 
-MOST_LOST = 0.1
+MAX_LOST_SHARE = 0.1
 """The largest share of a run's text that may be left out: beyond it, the costs would be those of another run."""
 
 
@@ -108,7 +108,7 @@ class Trajectory:
 def read_trajectories(
     paths: Iterable[Path], observations: str | None = None, keep_secrets: bool = False
 ) -> list[Trajectory]:
-    """The runs in these files, in order, each with its own name. `observations` is a pattern of `recognise`.
+    """The runs in these files, in order, each with its own name. `observations` is a pattern of `read_observations`.
 
     Keys and tokens in the logs of other agents are masked, unless `keep_secrets`.
 
@@ -117,7 +117,7 @@ def read_trajectories(
     """
     taken: set[str] = set()
     runs = []
-    for run in (run for path in paths for run in _runs(path, observations, keep_secrets)):
+    for run in (run for path in paths for run in _iter_runs(path, observations, keep_secrets)):
         names = (run.name if number == 1 else f"{run.name}~{number}" for number in count(1))
         name = next(name for name in names if name not in taken)
         taken.add(name)
@@ -125,12 +125,12 @@ def read_trajectories(
     return runs
 
 
-def _runs(path: Path, observations: str | None, keep_secrets: bool) -> Iterator[Trajectory]:
+def _iter_runs(path: Path, observations: str | None, keep_secrets: bool) -> Iterator[Trajectory]:
     there = isfile(path)  # noqa: PTH113 (Path.is_file raises for a name that is too long)
     if logs := read_logs(path, keep_secrets=keep_secrets) if there else []:
         yield from (_of_log(log, path, observations) for log in logs)
         return
-    found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
+    found = [(line, number, run) for line, value in _read_values(path) for number, run in _iter_list(value)]
     if not found:
         raise UsageError(f"{path} contains no trajectory", TRAJECTORY_FORMS)
     for line, number, run in found:
@@ -139,7 +139,7 @@ def _runs(path: Path, observations: str | None, keep_secrets: bool) -> Iterator[
         yield _run(run, place, ":".join([path.name, *(str(at) for at in places.values() if at)]), observations)
 
 
-def _values(path: Path) -> Sequence[tuple[int, object]]:
+def _read_values(path: Path) -> Sequence[tuple[int, object]]:
     """The JSON values of a file with their lines: one document (line 0), or one a line."""
     text = file_text(path, MOST_RUNS_BYTES, TRAJECTORY_FORMS)
     try:
@@ -157,7 +157,7 @@ def _values(path: Path) -> Sequence[tuple[int, object]]:
     return values
 
 
-def _several(value: object) -> Iterable[tuple[int, object]]:
+def _iter_list(value: object) -> Iterable[tuple[int, object]]:
     """The runs of a list of runs, numbered from 1; anything else is one run, without a number."""
     if isinstance(value, list) and all(isinstance(one, list) or _holds_messages(one) for one in value):
         return enumerate(value, 1)
@@ -224,7 +224,7 @@ def _run(value: object, place: str, name: str, observations: str | None) -> Traj
         raise UsageError(f"{place}: {error.what}", error.fix) from error
     repaired = found.repaired
     whole = sum(len(message.content) for message in repaired.messages) + repaired.lost
-    if repaired.lost > MOST_LOST * whole:
+    if repaired.lost > MAX_LOST_SHARE * whole:
         what = f"{place}: {repaired.lost / whole:.0%} of the text would be left out ({repaired.notes[0]})"
         raise UsageError(what, "give each result the id of its call")
     given = value.get("id") if isinstance(value, Mapping) else None

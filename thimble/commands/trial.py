@@ -20,9 +20,9 @@ from thimble.corpus.questions import Exchange, load_questions
 from thimble.corpus.score import score_answer, shows_facts
 from thimble.models.reader.view import CLOSEST_PASSAGES
 from thimble.session.settings import Settings
-from thimble.session.totals import price_sums, totals
+from thimble.session.totals import add_up, price_sums
 
-ENDED: dict[Ending, str] = {
+ENDING_WORDS: dict[Ending, str] = {
     "answered": "answered",
     "passages": "no answer: the closest passages",
     "refused": "declined to answer",
@@ -55,7 +55,7 @@ class Trial:
 
     def spent(self, calls: Iterable[Call], prices: Prices) -> None:
         """Enter the cost of these calls."""
-        sums = totals(calls)
+        sums = add_up(calls)
         self.turns, self.prompt, self.out, self.seconds = sums.turns, sums.prompt, sums.output, sums.seconds
         self.prefill, self.over, self.most_over = sums.prefill, sums.over, sums.most_over
         self.cost = price_sums(sums, prices)
@@ -71,7 +71,7 @@ def ask_fork(fork: Agent, question: str, found: Trial) -> Trial:
         with restore_counter(fork.backend.counter), closing(run(fork, question)) as events:
             for event in events:
                 if isinstance(event, Answered):
-                    found.outcome, found.answer = ENDED[event.ending] + was_cut, event.text
+                    found.outcome, found.answer = ENDING_WORDS[event.ending] + was_cut, event.text
                 elif isinstance(event, PromptCut):
                     was_cut = "; the server cut a prompt"
     except NotRecorded:
@@ -106,7 +106,7 @@ def find_known_exchange(question: str, settings: Settings) -> Exchange | None:
     own = Settings()
     if (settings.corpus.resolve(), settings.files.resolve()) != (own.corpus.resolve(), own.files.resolve()):
         return None
-    return _answered().get(_words(question))
+    return _known_exchanges().get(_plain_words(question))
 
 
 def judge_answer(exchange: Exchange, answer: str) -> str:
@@ -118,12 +118,12 @@ def judge_answer(exchange: Exchange, answer: str) -> str:
 
 
 @cache
-def _answered() -> dict[tuple[str, ...], Exchange]:
+def _known_exchanges() -> dict[tuple[str, ...], Exchange]:
     """The questions with known answers, by their words; of two with the same words, the first."""
     exchanges = [exchange for one in load_questions().questions for exchange in one.exchanges if exchange.scored]
-    return {_words(exchange.question): exchange for exchange in reversed(exchanges)}
+    return {_plain_words(exchange.question): exchange for exchange in reversed(exchanges)}
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _plain_words(text: str) -> tuple[str, ...]:
     """Words and numbers without case and punctuation."""
     return tuple(re.findall(r"\w+", text.casefold()))

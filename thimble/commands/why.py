@@ -7,7 +7,7 @@ from thimble.agent.steps import DROPPED
 from thimble.agent.turns import question, task
 from thimble.agent.view import View
 
-UNSAID = "the strategy gave no reason"
+NO_REASON = "the strategy gave no reason"
 
 
 def why(view: View, place: int, strategy: str = "the strategy", sent: int | None = None) -> str:
@@ -19,26 +19,27 @@ def why(view: View, place: int, strategy: str = "the strategy", sent: int | None
     """
     message, fate = view.history[place], view.fates[place]
     if fate == "kept":
-        return "you pinned it" if message.id in by_hand(view) else _kept(view, message)
+        return "you pinned it" if message.id in list_overridden(view) else _explain_kept(view, message)
     if fate == "dropped":
-        return view.left_out.get(message.id, "") or UNSAID
+        return view.left_out.get(message.id, "") or NO_REASON
     steps = view.steps.get(message.id, ())
     if any(step.by for step in steps) and steps[-1].tokens:
         scale = 1 if sent is None else sent / steps[-1].tokens
         return "; ".join(
-            f"{step.by or strategy} made it {step.tokens * scale:,.0f} tokens ({step.why or UNSAID})" for step in steps
+            f"{step.by or strategy} made it {step.tokens * scale:,.0f} tokens ({step.why or NO_REASON})"
+            for step in steps
         )
     copies = (copy for copy in view.messages if copy.id == message.id or message.id in copy.covers)
-    return next((copy.why for copy in copies if copy.why), UNSAID)
+    return next((copy.why for copy in copies if copy.why), NO_REASON)
 
 
-def by_hand(view: View) -> set[str]:
+def list_overridden(view: View) -> set[str]:
     """The ids of the messages that the user has pinned, dropped or edited in this view."""
     dropped = (id_ for id_, reason in view.left_out.items() if reason == DROPPED)
     return {*dropped, *(message.id for message in view.messages if message.ref == YOU)}
 
 
-def _kept(view: View, message: Message) -> str:
+def _explain_kept(view: View, message: Message) -> str:
     history = view.history
     pinned = (
         (history[:1], "the system message is first in every view, byte for byte"),

@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from thimble.corpus import front_matter
-from thimble.corpus.markdown import heading, marked_lines, sentences, shorten, strip_markup
+from thimble.corpus.markdown import heading_title, marked_lines, shorten, split_sentences, strip_markup
 from thimble.corpus.words import slugify, stem_words
 
 BEGINNING_CHARACTERS = 4_000
 """Characters of an article searched for its first sentence."""
-OPENING = "Opening"
+OPENING_TITLE = "Opening"
 LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
@@ -58,7 +58,7 @@ def parse_article(text: str, path: str) -> Article:
     """The article in a file's text; each text is parsed once in a process. Raises ValueError if there is no article."""
     fields, body, unused = front_matter.split_front_matter(text)
     one = {name: ", ".join(values) for name, values in fields.items()}
-    first_heading = _heading(body)
+    first_heading = _first_heading(body)
     stem = Path(path).stem
     title = one.get("title") or first_heading or stem
     if first_heading == title:
@@ -69,7 +69,7 @@ def parse_article(text: str, path: str) -> Article:
     title = shorten(title, 200)
     tags = tuple(re.findall(r"[^\s,\[\]\"'](?:[^,\[\]]*[^\s,\[\]\"'])?", one.get("tags", "")))
     summary = one.get("summary") or shorten(_first_sentence(body) or title, 300)
-    parts = sections(body)
+    parts = split_sections(body)
     return Article(
         slug=slug,
         title=title,
@@ -99,11 +99,11 @@ def number_slugs(articles: Iterable[Article]) -> Iterator[Article]:
         yield article if number == 1 else replace(article, slug=slug, subject=f"{article.subject}{number} ")
 
 
-def sections(body: str) -> tuple[Section, ...]:
+def split_sections(body: str) -> tuple[Section, ...]:
     """Cut a text at its `## ` headings, but not inside fenced code. Only blank lines around a section go."""
-    found: list[tuple[str, list[str]]] = [(OPENING, [])]
+    found: list[tuple[str, list[str]]] = [(OPENING_TITLE, [])]
     for line, in_code in marked_lines(body):
-        if title := None if in_code else heading(line, "##"):
+        if title := None if in_code else heading_title(line, "##"):
             found.append((title, []))
         else:
             found[-1][1].append(line)
@@ -111,11 +111,11 @@ def sections(body: str) -> tuple[Section, ...]:
     return tuple(parts if parts[0].text or len(parts) == 1 else parts[1:])
 
 
-def _heading(body: str) -> str:
+def _first_heading(body: str) -> str:
     """The first `# ` heading of a text, "" without one."""
-    found = (heading(line, "#") for line, in_code in marked_lines(body) if not in_code)
+    found = (heading_title(line, "#") for line, in_code in marked_lines(body) if not in_code)
     return next(filter(None, found), "")
 
 
 def _first_sentence(body: str) -> str:
-    return next(iter(sentences(strip_markup(body.lstrip()[:BEGINNING_CHARACTERS]))), "")
+    return next(iter(split_sentences(strip_markup(body.lstrip()[:BEGINNING_CHARACTERS]))), "")

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from thimble.agent.messages import Message
 from thimble.corpus.marks import read_marks
 from thimble.corpus.observations import SOURCE
-from thimble.corpus.words import terms
+from thimble.corpus.words import content_terms
 
 ENOUGH, SECOND = 0.35, 0.5
 """Minimum share of an answer that its source has, and of that share that a second source adds."""
-READ = re.compile(r"# .*\nslug: (\S+)|(\S.*) · (?:lines|entries) \d")
+READ_BEGINNING = re.compile(r"# .*\nslug: (\S+)|(\S.*) · (?:lines|entries) \d")
 """The beginning of an article that was read, or of a file."""
-SOURCES_BEHIND = re.compile(r"(?: \[[^\[\]\s]+\])+$", re.MULTILINE)
+SOURCES_AT_END = re.compile(r"(?: \[[^\[\]\s]+\])+$", re.MULTILINE)
 """The sources at the end of an answer, or of each part of it."""
 
 
@@ -31,7 +31,7 @@ def collect_sources(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
         text = read_marks(message.content or "", message.id if message.why else "").text
         if message.role != "tool" or text.startswith("Error:"):
             continue
-        if read := READ.match(text):
+        if read := READ_BEGINNING.match(text):
             yield read[1] or read[2], text
         else:
             before, *sourced = SOURCE.split(text)
@@ -40,15 +40,15 @@ def collect_sources(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
                 yield "", before
 
 
-def attribute(answer: str, pieces: Iterable[tuple[str, str]]) -> list[str]:
+def attribute_answer(answer: str, pieces: Iterable[tuple[str, str]]) -> list[str]:
     """The source that shares most words and runs of three words with an answer; on a tie, the last.
 
     A second one is named if it adds half as much. Empty if no source has enough of the answer.
     """
-    said = _parts(SOURCES_BEHIND.sub("", answer))
+    said = _words_and_runs(SOURCES_AT_END.sub("", answer))
     shares = dict[str, set[tuple[str, ...]]]()
     for source, text in pieces:
-        shares[source] = shares.pop(source, set()) | said & _parts(text)
+        shares[source] = shares.pop(source, set()) | said & _words_and_runs(text)
     first = max(reversed(shares), key=lambda source: len(shares[source]), default="")
     if len(shares.get(first, ())) < max(1, ENOUGH * len(said)):
         return []
@@ -57,7 +57,7 @@ def attribute(answer: str, pieces: Iterable[tuple[str, str]]) -> list[str]:
     return [first, second] if adds[second] >= SECOND * len(shares[first]) else [first]
 
 
-def _parts(text: str) -> set[tuple[str, ...]]:
+def _words_and_runs(text: str) -> set[tuple[str, ...]]:
     """The content words of a text, and its runs of three of them."""
-    said = terms(text)
+    said = content_terms(text)
     return {*zip(said, strict=True), *zip(said, said[1:], said[2:], strict=False)}

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from thimble.corpus.article import Article, parse_article
-from thimble.corpus.safe_open import open_below, read_below, walk
+from thimble.corpus.safe_open import open_below, read_below, walk_folder
 
 SUFFIXES = (".md", ".markdown", ".txt")
 ARTICLE_BYTES = 2_000_000
 PATH_CHARACTERS = 200
 """Characters of a path that is left out."""
-LASTING = (errno.EILSEQ, errno.EFBIG)
+PERMANENT_ERRORS = (errno.EILSEQ, errno.EFBIG)
 """Faults of a file itself; any other failure may be gone the next time."""
 
 
@@ -50,33 +50,33 @@ def list_files(folder: Path) -> Iterator[File | Skipped]:
     unread: list[Skipped] = []
     try:
         with open_below(folder, ()) as top:
-            for parts, status in walk(top, _wanted):
+            for parts, status in walk_folder(top, _is_wanted):
                 if isinstance(status, OSError):
-                    unread.append(Skipped(_shown(parts), status.strerror or str(status)))
+                    unread.append(Skipped(_shorten_path(parts), status.strerror or str(status)))
                 else:
-                    yield _seen(folder, parts, status)
+                    yield _classify(folder, parts, status)
     except OSError as error:
         unread.append(Skipped(".", error.strerror or str(error)))
     yield from unread
 
 
-def _wanted(name: str, is_folder: bool) -> bool:
+def _is_wanted(name: str, is_folder: bool) -> bool:
     return not name.startswith(".") and (is_folder or name.lower().endswith(SUFFIXES))
 
 
-def _seen(folder: Path, parts: Sequence[str], status: os.stat_result) -> File | Skipped:
+def _classify(folder: Path, parts: Sequence[str], status: os.stat_result) -> File | Skipped:
     target = ""
     if stat.S_ISLNK(status.st_mode):
         try:
             with open_below(folder, parts) as found:
                 status, target = found.status, "/".join(found.parts)
         except OSError as error:
-            return Skipped(_shown(parts), error.strerror or str(error))
+            return Skipped(_shorten_path(parts), error.strerror or str(error))
     mark = f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {target!a}"
     return File(folder, os.fsencode("/".join(parts)), mark)
 
 
-def _shown(parts: Sequence[str]) -> str:
+def _shorten_path(parts: Sequence[str]) -> str:
     """A path for display, without the middle of a very long one."""
     path = os.fsencode("/".join(parts)).decode(errors="replace") or "."
     return path if len(path) <= PATH_CHARACTERS else f"{path[: PATH_CHARACTERS // 2]}…{path[-PATH_CHARACTERS // 2 :]}"
@@ -89,4 +89,4 @@ def read_article(file: File) -> Article | Skipped:
     except ValueError as error:
         return Skipped(file.path, str(error), lasts=True)
     except OSError as error:
-        return Skipped(file.path, error.strerror or str(error), error.errno in LASTING)
+        return Skipped(file.path, error.strerror or str(error), error.errno in PERMANENT_ERRORS)

@@ -10,11 +10,11 @@ import re
 
 FIELDS = {"title", "slug", "date", "summary", "tags", "sources"}
 PARSED_CHARACTERS = 10_000  # libyaml's recursion crashes the process on tens of thousands of open brackets
-HEAD = re.compile(r"(---|\+\+\+)[ \t]*\n(.*?)^(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n(.*?)^(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 FIELD = r"^[\w.-]+[ \t]*[:=]"
 NOT_A_FIELD = re.compile(rf"(?!{FIELD}|^[ \t#\]}}-])^.+\n", re.MULTILINE)
 PROSE = re.compile(rf"\n\n(?!{FIELD}|[ \t\n]|\Z)", re.MULTILINE)
-NAME = re.compile(r"[\w.:/-]+(?: [\w-]+){0,2}")
+KEY_NAME = re.compile(r"[\w.:/-]+(?: [\w-]+){0,2}")
 """At most three words: `I read the paper. My note: it holds.` is a mapping of YAML too."""
 
 
@@ -23,15 +23,15 @@ def split_front_matter(text: str) -> tuple[dict[str, list[str]], str, str]:
 
     A head that may as well be prose between two rules stays in the text.
     """
-    head = HEAD.match(text)
+    head = FRONT_MATTER.match(text)
     if not head:
         return {}, text, ""
     mark, block = head.groups()
-    found, lines = _parsed(block, mark), list[str]()
+    found, lines = _parse_block(block, mark), list[str]()
     if found is None and not PROSE.search(block):
         lines = NOT_A_FIELD.findall(block)
         found = _by_field(NOT_A_FIELD.sub("", block), mark)
-    fits = found and all(map(NAME.fullmatch, found)) and (FIELDS & found.keys() or block[0].islower())
+    fits = found and all(map(KEY_NAME.fullmatch, found)) and (FIELDS & found.keys() or block[0].islower())
     if fits or not block.strip():
         unused = f"not a field, and so text: {lines[0].strip()[:80]!r}" if lines else ""
         return found or {}, "\n".join([*lines, text[head.end() :]]), unused
@@ -46,11 +46,11 @@ def _by_field(block: str, mark: str) -> dict[str, list[str]]:
         name, value = re.split(r"[ \t]*[:=]", field, maxsplit=1)
         items = [" ".join(item.split()) for item in re.split(r"\n\s*- ", value)]
         texts = [re.sub(r"^(['\"])(.*)\1$", r"\2", item) for item in items if item]
-        found |= (name.lower() in FIELDS and _parsed(field, mark)) or {name.lower(): texts}
+        found |= (name.lower() in FIELDS and _parse_block(field, mark)) or {name.lower(): texts}
     return found
 
 
-def _parsed(block: str, mark: str) -> dict[str, list[str]] | None:
+def _parse_block(block: str, mark: str) -> dict[str, list[str]] | None:
     """The texts of each field; None if the parser refuses the block."""
     import tomllib
 

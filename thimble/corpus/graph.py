@@ -11,7 +11,7 @@ from pathlib import Path
 from thimble.corpus.article import Article
 from thimble.corpus.words import slugify
 
-FOLLOWS = 0.3
+FOLLOW_PROBABILITY = 0.3
 """The chance that the reader follows a link, and does not restart. Page's 0.85 leads away from the question."""
 POWER_STEPS = 25
 """Steps of the power iteration, after which the error is at most a share of 0.3 to the power of 25."""
@@ -38,7 +38,7 @@ class Graph:
         import numpy as np
 
         source, target = np.array(self.links, np.int64).reshape(-1, 2).T
-        chance = FOLLOWS / np.bincount(source, minlength=self.size)[source]
+        chance = FOLLOW_PROBABILITY / np.bincount(source, minlength=self.size)[source]
         begun = np.array(restart, float) / max(restart)
         begun /= begun.sum()
         ranks = begun
@@ -47,12 +47,12 @@ class Graph:
             ranks = followed + (1 - followed.sum()) * begun
         return [float(rank) for rank in ranks]
 
-    def near(self, article: int, most: int) -> list[int]:
+    def list_neighbours(self, article: int, most: int) -> list[int]:
         """The articles that an article links to, then those that link to it."""
-        return list(dict.fromkeys(self._beside.get(article, ())))[:most]
+        return list(dict.fromkeys(self._neighbours.get(article, ())))[:most]
 
     @cached_property
-    def _beside(self) -> dict[int, list[int]]:
+    def _neighbours(self) -> dict[int, list[int]]:
         """The articles that each article links to, then those that link to it."""
         found: dict[int, list[int]] = {}
         for source, target in [*self.links, *((target, source) for source, target in self.links)]:
@@ -70,12 +70,14 @@ def graph_of(articles: Sequence[Article]) -> Graph:
     known |= {article.slug: place for place, article in enumerate(articles)}
     links: list[tuple[int, int]] = []
     for place, article in enumerate(articles):
-        named = dict.fromkeys(name for section in article.sections for name in _linked(section.text) if name in known)
+        named = dict.fromkeys(
+            name for section in article.sections for name in _iter_links(section.text) if name in known
+        )
         links += [(place, target) for target in dict.fromkeys(map(known.__getitem__, named)) if target != place]
     return Graph(len(articles), links)
 
 
-def _linked(text: str) -> Iterator[str]:
+def _iter_links(text: str) -> Iterator[str]:
     """The names in the links of a text; web addresses are left out."""
     for match in LINK.finditer(text):
         target = (match[1] or match[2]).partition("#")[0]

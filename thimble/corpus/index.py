@@ -10,9 +10,9 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thimble.agent.errors import UsageError
-from thimble.corpus.article import OPENING, Article
-from thimble.corpus.passages import passages
-from thimble.corpus.words import terms
+from thimble.corpus.article import OPENING_TITLE, Article
+from thimble.corpus.passages import split_passages
+from thimble.corpus.words import content_terms
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,11 +28,11 @@ TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
     tokenize='unicode61 remove_diacritics 0')"""
 ARTICLE_ROWS = 1 << 20
 """Row numbers for each article: more than the passages of any file."""
-MISSPELT = 40
+MAX_MISSPELT_LETTERS = 40
 """Maximum letters of a word that may be a misspelling."""
 COMPARED_TERMS = 5_000
 """Maximum number of known words that it is compared with."""
-ALIKE = 0.8
+MIN_SIMILARITY = 0.8
 """Minimum similarity of an unknown word to the known word that it misspells: a ratio of difflib."""
 
 
@@ -121,24 +121,28 @@ class Index:
         sql = "SELECT rowid FROM passages WHERE (' ' || heading) LIKE '% ' || ? AND (text || ' ') LIKE ? || ' %'"
         return np.isin(self.rows, [row for (row,) in self.ask(sql, term, term)] if term else [])
 
-    def often(self, term: str) -> int:
+    def count_passages(self, term: str) -> int:
         """The number of passages in which a term occurs."""
         return int(next(iter(self.ask("SELECT doc FROM vocabulary WHERE term = ?", term)), (0,))[0])
 
-    def nearest(self, term: str) -> str:
+    def correct_spelling(self, term: str) -> str:
         """The term if it occurs, else the known term that it may misspell, else the term."""
         if term not in self._nearest:
-            self._nearest[term] = self._alike(term)
+            self._nearest[term] = self._find_similar(term)
         return self._nearest[term]
 
-    def _alike(self, term: str) -> str:
+    def _find_similar(self, term: str) -> str:
         from difflib import get_close_matches
 
-        if self.often(term) or not 4 <= len(term) <= MISSPELT or any(letter.isdigit() for letter in term):
+        if (
+            self.count_passages(term)
+            or not 4 <= len(term) <= MAX_MISSPELT_LETTERS
+            or any(letter.isdigit() for letter in term)
+        ):
             return term
         sql = "SELECT term FROM vocabulary WHERE term BETWEEN ? AND ? AND length(term) BETWEEN ? AND ? LIMIT ?"
         known = self.ask(sql, term[0], term[0] + "\U0010ffff", len(term) - 2, len(term) + 2, COMPARED_TERMS)
-        return next(iter(get_close_matches(term, [word for (word,) in known], 1, ALIKE)), term)
+        return next(iter(get_close_matches(term, [word for (word,) in known], 1, MIN_SIMILARITY)), term)
 
     def vectors(self, embedder: Embedder) -> NDArray[np.float32]:
         """The vector of each passage, with the titles above it, in the order of `rows`; made once."""
@@ -189,39 +193,39 @@ def index_of(articles: tuple[Article, ...]) -> Index:
 
 def add_article(connection: sqlite3.Connection, number: int, article: Article) -> None:
     """Add the passages of an article under a new number."""
-    insert(connection, number, article.title, _rows(article))
+    insert_passages(connection, number, article.title, _rows(article))
 
 
 def _rows(article: Article) -> Iterable[tuple[str, int, int, str, str]]:
     for place, section in enumerate(article.sections):
-        title = "" if section.title == OPENING else section.title
-        for passage in passages(section.text):
+        title = "" if section.title == OPENING_TITLE else section.title
+        for passage in split_passages(section.text):
             heading = f"{title} {passage.heading}".strip()
             yield heading, place, passage.line, f"{article.title}. {heading}", passage.text
 
 
-def insert(
+def insert_passages(
     connection: sqlite3.Connection, number: int, title: str, rows: Iterable[tuple[str, int, int, str, str]]
 ) -> None:
     """Add passages under a number: for each its heading, section, line, the titles above it, and its text."""
     sql = (
         "INSERT INTO passages(rowid, title, heading, text, section, line, above, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     )
-    folded = _folded(title)
+    folded = _fold_text(title)
     connection.executemany(
         sql,
         (
-            (number * ARTICLE_ROWS + row, folded, _folded(heading), _folded(said), section, line, above, said)
+            (number * ARTICLE_ROWS + row, folded, _fold_text(heading), _fold_text(said), section, line, above, said)
             for row, (heading, section, line, above, said) in enumerate(rows)
         ),
     )
 
 
-def remove(connection: sqlite3.Connection, number: int) -> None:
+def remove_passages(connection: sqlite3.Connection, number: int) -> None:
     """Remove the passages that were added under a number."""
     first = number * ARTICLE_ROWS
     connection.execute("DELETE FROM passages WHERE rowid BETWEEN ? AND ?", (first, first + ARTICLE_ROWS - 1))
 
 
-def _folded(text: str) -> str:
-    return " ".join(terms(text))
+def _fold_text(text: str) -> str:
+    return " ".join(content_terms(text))

@@ -19,9 +19,9 @@ from zlib import crc32
 
 from thimble.corpus.article import Article, Section
 from thimble.corpus.folder import File, Skipped, read_article
-from thimble.corpus.index import TABLE, Index, add_article, remove
+from thimble.corpus.index import TABLE, Index, add_article, remove_passages
 
-COMMITTED = 100
+FILES_PER_COMMIT = 100
 """Files between two commits: the most that are read again if the reading is interrupted."""
 
 Progress = Callable[[int, int], object]
@@ -29,7 +29,7 @@ Progress = Callable[[int, int], object]
 
 
 @cache
-def version() -> int:
+def cache_version() -> int:
     """The version of the reading code and of Python: a file of another version is not used."""
     code = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     return crc32(code + sys.version.encode()) & 0x7FFFFFFF
@@ -39,9 +39,9 @@ def load_files(path: Path, files: Sequence[File], progress: Progress) -> tuple[l
     """The contents of these files, in their order, and the index of their articles; `path` is the cache file."""
     for _ in range(2):
         try:
-            if not path.exists() or _marks(path) != {file.name: file.mark for file in files}:
-                _renew(path, files, progress)
-            return _contents(path, files)
+            if not path.exists() or _read_marks(path) != {file.name: file.mark for file in files}:
+                _replace_cache(path, files, progress)
+            return _read_cache(path, files)
         except (OSError, sqlite3.Error, LookupError, TypeError, ValueError):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -52,11 +52,11 @@ def load_files(path: Path, files: Sequence[File], progress: Progress) -> tuple[l
     return found, None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_cache(path: Path) -> sqlite3.Connection:
     """The cache file, opened to read. Raises sqlite3.Error, also if another version made it."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)
     try:
-        if connection.execute("PRAGMA user_version").fetchone()[0] != version():
+        if connection.execute("PRAGMA user_version").fetchone()[0] != cache_version():
             raise sqlite3.DatabaseError("of another version")
     except BaseException:
         connection.close()
@@ -64,12 +64,12 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _marks(path: Path) -> dict[bytes, str]:
-    with closing(_opened(path)) as connection:
+def _read_marks(path: Path) -> dict[bytes, str]:
+    with closing(_open_cache(path)) as connection:
         return dict(connection.execute("SELECT name, mark FROM files"))
 
 
-def _renew(path: Path, files: Sequence[File], progress: Progress) -> None:
+def _replace_cache(path: Path, files: Sequence[File], progress: Progress) -> None:
     """Replace the cache file by one of these files; after Ctrl-C it has the files that were read."""
     from shutil import copyfile
     from tempfile import mkstemp
@@ -84,33 +84,33 @@ def _renew(path: Path, files: Sequence[File], progress: Progress) -> None:
         with closing(sqlite3.connect(draft)) as connection:
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, the files are read again
-            _update(connection, files, progress)
+            _update_cache(connection, files, progress)
     finally:
         draft.replace(path)
 
 
-def _update(connection: sqlite3.Connection, files: Sequence[File], progress: Progress) -> None:
+def _update_cache(connection: sqlite3.Connection, files: Sequence[File], progress: Progress) -> None:
     """Read new and changed files, and forget missing ones."""
     if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         connection.execute("CREATE TABLE files(number INTEGER PRIMARY KEY, name BLOB, mark TEXT, found BLOB)")
         connection.execute(TABLE)
-        connection.execute(f"PRAGMA user_version = {version()}")
+        connection.execute(f"PRAGMA user_version = {cache_version()}")
     known = {name: (mark, number) for name, mark, number in connection.execute("SELECT name, mark, number FROM files")}
     marks = {file.name: file.mark for file in files}
     for name, (mark, number) in known.items():
         if marks.get(name) != mark:
             connection.execute("DELETE FROM files WHERE number = ?", (number,))
-            remove(connection, number)
+            remove_passages(connection, number)
     new = [file for file in files if known.get(file.name, ("",))[0] != file.mark]
     for done, file in enumerate(new):
-        if done % COMMITTED == 0:
+        if done % FILES_PER_COMMIT == 0:
             connection.commit()
         progress(done, len(new))
-        _keep(connection, file, read_article(file))
+        _store_file(connection, file, read_article(file))
     connection.commit()
 
 
-def _keep(connection: sqlite3.Connection, file: File, found: Article | Skipped) -> None:
+def _store_file(connection: sqlite3.Connection, file: File, found: Article | Skipped) -> None:
     """Add a file; one whose failure may be gone the next time gets no mark, so that it is read again."""
     mark = "" if isinstance(found, Skipped) and not found.lasts else file.mark
     told = json.dumps(found.reason if isinstance(found, Skipped) else asdict(found)).encode()
@@ -121,9 +121,9 @@ def _keep(connection: sqlite3.Connection, file: File, found: Article | Skipped) 
         add_article(connection, number or 0, found)
 
 
-def _contents(path: Path, files: Sequence[File]) -> tuple[list[Article | Skipped], Index]:
+def _read_cache(path: Path, files: Sequence[File]) -> tuple[list[Article | Skipped], Index]:
     places: dict[int, int] = {}
-    connection = _opened(path)
+    connection = _open_cache(path)
     index = Index(connection, places, path)
     rows = {name: (number, told) for name, number, told in connection.execute("SELECT name, number, found FROM files")}
     found: list[Article | Skipped] = []

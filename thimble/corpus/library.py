@@ -16,10 +16,10 @@ from thimble.corpus.folder import File, Skipped, list_files, read_article
 from thimble.corpus.graph import Graph, graph_of
 from thimble.corpus.index import Index, index_of
 from thimble.corpus.markdown import shorten
-from thimble.corpus.words import content_words, slugify, stem, terms
+from thimble.corpus.words import content_terms, content_words, slugify, stem
 
 ARTICLES = Path(__file__).parent / "articles"
-MOST_ARTICLES = 100_000
+MAX_ARTICLES = 100_000
 COMPARED_SLUGS = 500
 """Maximum number of slugs that an unknown one is compared with, letter by letter."""
 
@@ -67,7 +67,7 @@ class Library:
     @cached_property
     def _name_terms(self) -> dict[str, set[str]]:
         """The folded words of each slug and title."""
-        return {article.slug: {*terms(f"{article.slug} {article.title}")} for article in self.articles}
+        return {article.slug: {*content_terms(f"{article.slug} {article.title}")} for article in self.articles}
 
     def get(self, slug: str) -> Article:
         """The article with exactly this slug. Raises UsageError naming the nearest slugs."""
@@ -77,7 +77,9 @@ class Library:
         if not near:
             import difflib
 
-            near = difflib.get_close_matches(slugify(slug), _alike(slugify(slug), self._by_slug), n=3, cutoff=0.4)
+            near = difflib.get_close_matches(
+                slugify(slug), _find_similar(slugify(slug), self._by_slug), n=3, cutoff=0.4
+            )
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise UsageError(f"no article {shorten(slug, 80)!r}{hint}", "list the articles to see every slug")
 
@@ -91,13 +93,13 @@ class Library:
         named = {slugify(name), slugify(Path(name.strip().replace("\\", "/")).stem)} - {""}
         alike = [*{article.slug: article for each in named for article in self._by_name.get(each, ())}.values()]
         if not alike:
-            wanted = {*terms(name)}
+            wanted = {*content_terms(name)}
             alike = [article for article in self.named_like(name) if wanted <= self._name_terms[article.slug]]
         return alike[0] if len(alike) == 1 else self.get(name)
 
     def named_like(self, name: str) -> list[Article]:
         """The articles that share words with a name, in slug or title; those with the most of them first."""
-        wanted = {*terms(name)}
+        wanted = {*content_terms(name)}
         shared = ((len(wanted & self._name_terms[article.slug]), article) for article in self.articles)
         return [article for _, article in sorted((each for each in shared if each[0]), key=lambda each: -each[0])]
 
@@ -107,7 +109,7 @@ class Library:
         return [article for article in self.articles if wanted and all(word in article.subject for word in wanted)]
 
 
-def _alike(slug: str, slugs: Iterable[str]) -> list[str]:
+def _find_similar(slug: str, slugs: Iterable[str]) -> list[str]:
     """The slugs that share the most pairs of letters with this one, or all if they are few."""
     pairs = {slug[at : at + 2] for at in range(len(slug) - 1)}
     known = list(slugs)
@@ -134,10 +136,10 @@ def load_library(
     """
     if not folder.is_dir():
         raise UsageError(f"no folder of articles at {folder}", "name a folder of .md or .txt files (--corpus DIR)")
-    seen = list(islice(list_files(folder), MOST_ARTICLES + 1))
-    too_many = Skipped(".", f"it contains more than {MOST_ARTICLES:,} files; the others were left out")
-    more = [too_many] if len(seen) > MOST_ARTICLES else []
-    del seen[MOST_ARTICLES:]
+    seen = list(islice(list_files(folder), MAX_ARTICLES + 1))
+    too_many = Skipped(".", f"it contains more than {MAX_ARTICLES:,} files; the others were left out")
+    more = [too_many] if len(seen) > MAX_ARTICLES else []
+    del seen[MAX_ARTICLES:]
     files = [file for file in seen if isinstance(file, File)]
     index = None
     if keep:

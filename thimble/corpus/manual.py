@@ -28,7 +28,7 @@ ROW = re.compile(r"^\| (`.+?`) \|(.+)\|$", re.MULTILINE)
 
 
 @cache
-def manual() -> Library:
+def load_manual() -> Library:
     """The pages of thimble, each cited as `thimble-NAME`; made when the first question needs them."""
     pages = [page for page in load_library(PAGES).articles if not page.path.startswith(RESULT_PAGES)]
     return Library(PAGES, tuple(map(_ours, pages)))

@@ -12,7 +12,7 @@ from thimble.corpus.search import Search
 
 NEAR_ARTICLES = 5
 """Maximum number of articles named as near another."""
-WORTH = {"title": 1.0, "summary": 0.5, "near": 0.25, "sections": 0.125}
+LINE_WEIGHTS = {"title": 1.0, "summary": 0.5, "near": 0.25, "sections": 0.125}
 """The weight of each kind of line: the higher an article ranks, the more of its lines are shown."""
 
 
@@ -20,8 +20,8 @@ class Map:
     """Draws the part of a library's map that a question needs most. The idea is the repository map of Aider.
 
     Articles rank by PageRank (Page et al. 1999) personalised to the question (Haveliwala 2002): the reader restarts in
-    an article by the square of its fit to the question (`Search.fits`), in all equally without one. So an article that
-    shares no word with the question can rank too, by the links to it.
+    an article by the square of its fit to the question (`Search.score_articles`), in all equally without one. So an
+    article that shares no word with the question can rank too, by the links to it.
     """
 
     def __init__(self, library: Library) -> None:
@@ -30,7 +30,7 @@ class Map:
 
     def ranks(self, question: str = "") -> list[float]:
         """The rank of each article of the library, in its order; they sum to 1."""
-        fits = self._search.fits(question) if question.strip() else {}
+        fits = self._search.score_articles(question) if question.strip() else {}
         every = range(len(self._library.articles))
         return self._library.graph.pagerank(
             [fits.get(place, 0.0) ** 2 for place in every] if fits else [1.0 for _ in every]
@@ -49,8 +49,8 @@ class Map:
             size: Measures a text, in characters or tokens.
         """
         ranks = self.ranks(question)
-        every = [(place, kind) for place in range(len(ranks)) for kind in WORTH]
-        every.sort(key=lambda line: (-ranks[line[0]] * WORTH[line[1]], line[0]))
+        every = [(place, kind) for place in range(len(ranks)) for kind in LINE_WEIGHTS]
+        every.sort(key=lambda line: (-ranks[line[0]] * LINE_WEIGHTS[line[1]], line[0]))
         most = min(len(every), int(room))  # a line has at least one token
         lines = bisect_right(range(1, most + 1), room, key=lambda lines: size(self._drawn(every[:lines])))
         return self._drawn(every[:lines]) if lines else ""
@@ -72,12 +72,12 @@ class Map:
             case "summary":
                 return f"   {shorten(article.summary, 300)}"
             case "near":
-                near = self._library.graph.near(place, NEAR_ARTICLES)
+                near = self._library.graph.list_neighbours(place, NEAR_ARTICLES)
                 return f"   near: {', '.join(self._library.articles[other].slug for other in near)}" if near else ""
             case _:
-                return f"   {contents(article)}"
+                return f"   {list_section_titles(article)}"
 
 
-def contents(article: Article) -> str:
+def list_section_titles(article: Article) -> str:
     """The titles of an article's sections on one line."""
     return shorten("sections: " + "; ".join(shorten(part.title, 100) for part in article.sections), 600)

@@ -34,7 +34,7 @@ def marked_lines(text: str) -> Iterator[tuple[str, bool]]:
                 fence = ""
 
 
-def heading(line: str, level: str) -> str:
+def heading_title(line: str, level: str) -> str:
     """The title of a heading whose mark is `level`, such as `##`; "" for any other line."""
     bare = line.strip()
     if not bare.startswith((f"{level} ", f"{level}\t")) or line.startswith(("    ", "\t")):
@@ -46,7 +46,7 @@ def heading(line: str, level: str) -> str:
     return " ".join((unclosed if unclosed[-1:].isspace() else title).split())
 
 
-def paragraphs(text: str) -> list[str]:
+def split_paragraphs(text: str) -> list[str]:
     """The text cut at blank lines, but never inside fenced code."""
     found: list[list[str]] = [[]]
     for line, in_code in marked_lines(text):
@@ -78,7 +78,7 @@ def strip_markup(text: str) -> str:
     return bare_lines
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of plain text, in order; the end of a line ends a sentence."""
     found = []
     for line in text.split("\n"):
@@ -95,7 +95,7 @@ def sentences(text: str) -> list[str]:
 def first_sentences(text: str, most: int) -> str:
     """Whole sentences from the start of a text, of at most `most` words; the first one in any case."""
     chosen: list[str] = []
-    for sentence in sentences(text):
+    for sentence in split_sentences(text):
         if chosen and len(" ".join((*chosen, sentence)).split()) > most:
             break
         chosen.append(sentence)

@@ -17,22 +17,22 @@ NOTE_MARK = re.compile(
     re.MULTILINE,
 )
 """A note on text that is present."""
-ALL = r'; recall\(id="(?P<{}>[^"\n]+)"\) shows (?:all|it)\b'
+RECALL_TIP = r'; recall\(id="(?P<{}>[^"\n]+)"\) shows (?:all|it)\b'
 CUT_MARK = r"\n\[… [\d,]+ tokens cut …\]\n| ?\[…\]\Z"
 ABOVE = " as above, "
 """Words of every reference."""
 REPEATED = re.compile(
-    rf"^\[(?P<lines>\d[\d,]{{0,10}}) lines?{ABOVE}(?:now )?from `(?P<first>.*)`(?:{ALL.format('repeated')})?\]$",
+    rf"^\[(?P<lines>\d[\d,]{{0,10}}) lines?{ABOVE}(?:now )?from `(?P<first>.*)`(?:{RECALL_TIP.format('repeated')})?\]$",
     re.MULTILINE,
 )
 """A reference to lines above in the view: their number, and the beginning of the first (`compression.references`)."""
 GAP = re.compile(
-    rf"(?P<cut>{CUT_MARK})|(?:\A\[[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
+    rf"(?P<cut>{CUT_MARK})|(?:\A\[[\d,]+ of [\d,]+ [^\[\]\n]+?{RECALL_TIP.format('excerpt')}"
     rf"|\[[\d,]+ (?:left out|more characters))\]\n?|{REPEATED.pattern}\n?",
     re.MULTILINE,
 )
 """A mark in the place of a missing part; `cut`: the part starts and ends anywhere."""
-REFERENCE = re.compile(rf"\A[^\n]*?{ALL.format('id')}")
+REFERENCE = re.compile(rf"\A[^\n]*?{RECALL_TIP.format('id')}")
 OUR_MARK = re.compile(
     r"^\[(?:left out: |[\d,]+ (?:times\] |lines (?:of JSON as tables: |as above, ))|…|[^\[\]\n]*recall\(id=)",
     re.MULTILINE,
@@ -69,13 +69,13 @@ def read_marks(content: str, copy_of: str = "") -> Shown:
         if not found or found["id"] == copy_of:
             return Shown("", False, copy_of if found else "")
     text = NOTE_MARK.sub("", content)
-    gaps = [*_gaps(text, copy_of)]
+    gaps = [*_iter_gaps(text, copy_of)]
     more = copy_of if any(gap["excerpt"] or gap["repeated"] for gap in gaps) else ""
     edges = [0, *(place for gap in gaps for place in gap.span()), len(text)]
     stretches = []
     for at, (start, stop) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
         stretch = text[start:stop]
-        if at and not _ends_a_line(gaps[at - 1]):
+        if at and not _starts_new_line(gaps[at - 1]):
             stretch = stretch[end.end() :] if (end := END.search(stretch)) else ""
         if at < len(gaps):
             stretch = stretch[: max((end.end() for end in END.finditer(stretch)), default=0)]
@@ -83,7 +83,7 @@ def read_marks(content: str, copy_of: str = "") -> Shown:
     return Shown("\n\n".join(stretches), not gaps, more)
 
 
-def _gaps(text: str, copy_of: str) -> Iterator[re.Match[str]]:
+def _iter_gaps(text: str, copy_of: str) -> Iterator[re.Match[str]]:
     """The gaps of a copy: those of `fit`, and all others from the first one on that has its id."""
     named = False
     for gap in GAP.finditer(text):
@@ -93,6 +93,6 @@ def _gaps(text: str, copy_of: str) -> Iterator[re.Match[str]]:
             yield gap
 
 
-def _ends_a_line(gap: re.Match[str]) -> bool:
+def _starts_new_line(gap: re.Match[str]) -> bool:
     """Whether a new line of the result starts after a gap."""
     return not gap["cut"] and gap[0].endswith("\n")

@@ -89,7 +89,7 @@ def states_answer(text: str, answer: str) -> bool:
     if not wanted or (isinstance(wanted[0], str) and not wanted[0][:1].isdigit() and wanted[0] not in said):
         return False
     rows = (said[at : at + len(wanted)] for at in range(len(said) - len(wanted) + 1))
-    return any(all(_means(one, other) for one, other in zip(row, wanted, strict=True)) for row in rows)
+    return any(all(_same_meaning(one, other) for one, other in zip(row, wanted, strict=True)) for row in rows)
 
 
 def has_words(sentence: str, way: str) -> bool:
@@ -104,12 +104,12 @@ def has_words(sentence: str, way: str) -> bool:
     )
 
 
-def mentions(text: str, wanted: Token) -> bool:
+def mentions_token(text: str, wanted: Token) -> bool:
     """Whether a token of the text has the meaning of this one."""
-    return any(_means(said, wanted) for said in tokenize(text))
+    return any(_same_meaning(said, wanted) for said in tokenize(text))
 
 
-def _means(said: Token, wanted: Token) -> bool:
+def _same_meaning(said: Token, wanted: Token) -> bool:
     if isinstance(wanted, str):
         return isinstance(said, str) and (said == wanted or (said[:1].isdigit() and said.startswith(f"{wanted}-")))
     if isinstance(said, str):
@@ -125,14 +125,14 @@ def tokenize(text: str) -> tuple[Token, ...]:
     text = re.sub(r"\bper[ -]cent\b", "%", re.sub(r"[*`_]", "", text), flags=re.IGNORECASE)
     text = re.sub(r"\bpercentage points?\b", "points", text, flags=re.IGNORECASE)
     for pattern in DATES:
-        text = pattern.sub(_date, text)
+        text = pattern.sub(_iso_date, text)
     found: list[Token] = []
     for match in TOKEN.finditer(text):
         _add(found, match)
     return tuple(found)
 
 
-def _date(found: re.Match[str]) -> str:
+def _iso_date(found: re.Match[str]) -> str:
     parts = found.groupdict()
     name = parts["month"].lower()
     month = name if name.isdigit() else next(f"{at:02}" for at, m in enumerate(MONTHS, 1) if m[:3] == name[:3])

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from thimble.agent.messages import CANCELLED, NO_RESULT
 from thimble.corpus.marks import read_marks
-from thimble.corpus.passages import passages
+from thimble.corpus.passages import split_passages
 from thimble.corpus.words import TERMINAL_STYLE
 
 
@@ -55,7 +55,7 @@ PASSAGE = Form(
 )
 """The line above a passage that a search found."""
 NEAR_ARTICLE = Form("- {slug} — {title}", slug=SLUG)
-BELOW = "   "
+INDENT = "   "
 """The beginning of a line that belongs to the line above it."""
 FILE_PAGE = Form(
     "{path} · {unit} {first}-{last} of {of}",
@@ -83,7 +83,7 @@ NOTHING_FITS = Form("Nothing fits {query} well. The nearest:")
 
 USER = "user"
 """The source of the user's own words."""
-CERTAIN = 1.0
+FULL_SCORE = 1.0
 """The score of a line with every word of the query."""
 
 
@@ -135,7 +135,7 @@ class Result:
     whole: bool = True
     more: str = ""
 
-    def has(self, line: int) -> bool:
+    def has_line(self, line: int) -> bool:
         """Whether it is the page of a file with this line; if parts are left out, the line itself must be shown."""
         if self.form != "lines" or self.whole:
             return self.form == "lines" and self.first <= line <= max(self.last, self.first)
@@ -150,7 +150,7 @@ def is_useful(content: str) -> bool:
     )
 
 
-def sources(content: str) -> list[str]:
+def find_sources(content: str) -> list[str]:
     """The articles and files that a result of `search` or `list` names at the beginnings of its lines, each once."""
     return list(dict.fromkeys(re.sub(r":\d+$", "", source) for source in SOURCE.findall(content)))
 
@@ -175,7 +175,7 @@ def parse_observation(content: str, tool: str = "", path: str = "", copy_of: str
 
 
 def _text(text: str, path: str) -> Result:
-    return Result("text", tuple(Quote(passage.text) for passage in passages(text)))
+    return Result("text", tuple(Quote(passage.text) for passage in split_passages(text)))
 
 
 def _page(text: str, path: str) -> Result:
@@ -190,7 +190,7 @@ def _page(text: str, path: str) -> Result:
     section = "" if PART.read(found["place"]) else found["place"].partition(" · ")[0].removeprefix("section: ")
     for at, piece in enumerate(re.split(r"^## ", rest, flags=re.MULTILINE)):
         heading, _, below = piece.partition("\n") if at else (section, "", piece)
-        said += [Quote(passage.text, slug, heading) for passage in passages(below)]
+        said += [Quote(passage.text, slug, heading) for passage in split_passages(below)]
     page, pages = (int(part["page"]), int(part["pages"])) if part else (1, 1)
     entry = Entry(slug, title.removeprefix("# "))
     return Result("page", tuple(said), (entry,), found["length"], page, page, pages)
@@ -201,7 +201,7 @@ def _hits(text: str, path: str) -> Result:
     for line, below in pairwise([*text.split("\n"), ""]):
         if found := PASSAGE.read(line):
             entries.append(Entry(found["slug"], found["title"]))
-            if below.startswith(BELOW):
+            if below.startswith(INDENT):
                 said.append(Quote(below.strip(), found["slug"], found["section"], float(found["score"])))
         elif found := NEAR_ARTICLE.read(line):
             entries.append(Entry(found["slug"], found["title"]))
@@ -212,7 +212,7 @@ def _listing(text: str, path: str) -> Result:
     entries: list[Entry] = []
     for line, below in pairwise([*text.split("\n"), ""]):
         if found := LISTED_ARTICLE.read(line):
-            entries.append(Entry(found["slug"], found["title"], below.strip() if below.startswith(BELOW) else ""))
+            entries.append(Entry(found["slug"], found["title"], below.strip() if below.startswith(INDENT) else ""))
     rest = PAGE_REST.read(text.rpartition("\n")[2])
     part = PART.read(rest["place"]) if rest else None
     last, of = (int(part["page"]), int(part["pages"])) if part else (1, 0)
@@ -247,7 +247,7 @@ def _matches(text: str, path: str) -> Result:
         if found := NEAR_LINE.read(line):
             said.append(Quote(found["text"], f"{found['path']}:{found['number']}", score=float(found["score"])))
         elif found := FOUND_LINE.read(line):
-            said.append(Quote(found["text"], f"{found['path']}:{found['number']}", score=CERTAIN))
+            said.append(Quote(found["text"], f"{found['path']}:{found['number']}", score=FULL_SCORE))
     return Result("matches", tuple(said), head=text.split("\n")[0].rstrip("."))
 
 
@@ -265,7 +265,7 @@ def _cited(text: str, path: str) -> Result:
     return Result("text", tuple(Quote(piece["text"], piece["source"]) for piece in found))
 
 
-def _as_it_is(text: str, path: str) -> Result:
+def _read_text(text: str, path: str) -> Result:
     return Result("list", tuple(Quote(line) for line in text.split("\n") if line.strip()), head=text.split("\n")[0])
 
 
@@ -277,7 +277,7 @@ _FORMS: Mapping[str, Callable[[str, str], Result]] = {
     "list_articles": _listing,
     "read_article": _page,
     "search_files": _matches,
-    "list_files": _as_it_is,
+    "list_files": _read_text,
     "read_file": _lines,
 }
 """The function that reads the results of each tool; those of any other are text."""

@@ -7,24 +7,31 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from thimble.corpus.markdown import HEADING_CHARACTERS, ITEM, MARKDOWN_FENCE, marked_lines, sentences, strip_markup
+from thimble.corpus.markdown import (
+    HEADING_CHARACTERS,
+    ITEM,
+    MARKDOWN_FENCE,
+    marked_lines,
+    split_sentences,
+    strip_markup,
+)
 
 MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer words than the minimum includes the next sentence, however long."""
 SENTENCE_CHARACTERS = 2_000
 """Maximum characters of a sentence; a longer one is cut, since it may be a whole file without a full stop."""
-COLUMN = 100
+MAX_COLUMN_NAME = 100
 """Maximum characters of the name of a column, which each row repeats."""
-PROSE = 0.6
+MIN_PROSE_SHARE = 0.6
 """A text is sentences if more than this share of its words are nothing but letters."""
-LETTERS = 12
+CHARACTERS_PER_WORD = 12
 """Characters that count as one word, for scripts without blanks."""
 RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 """Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
 
 
 PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-LEANS = re.compile(
+NEEDS_PREVIOUS = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Here|There|Then|But|And|So|Or|Yet|Most of|"
     r"Nobody|However|Instead|Otherwise|Also|Thus|Hence|Nor|Within|One of|"
     r"The (?:same|latter|former|second|other|first))\b"
@@ -53,17 +60,17 @@ def is_prose(path: str, text: str) -> bool:
     if path.endswith((".md", ".markdown")):
         return True
     said = text[:20_000].split() if path.endswith(".txt") else []
-    return sum(bool(PLAIN_WORD.fullmatch(word.strip("\"'“”‘’().,;:!?"))) for word in said) > PROSE * len(said)
+    return sum(bool(PLAIN_WORD.fullmatch(word.strip("\"'“”‘’().,;:!?"))) for word in said) > MIN_PROSE_SHARE * len(said)
 
 
-def passages(text: str) -> Iterator[Passage]:
+def split_passages(text: str) -> Iterator[Passage]:
     """The passages of a Markdown text, of at most 60 words if sentences allow it. Neighbours share half of their text.
 
     Only one heading's sentences are in a passage. A table row has the names of its columns, if the text has the header.
     """
     for heading, run in groupby(_sentences(text), lambda sentence: sentence.heading):
         said = list(run)
-        lengths = [max(len(sentence.text.split()), len(sentence.text) // LETTERS) for sentence in said]
+        lengths = [max(len(sentence.text.split()), len(sentence.text) // CHARACTERS_PER_WORD) for sentence in said]
         start = end = 0
         while end < len(said):
             end = start + 1
@@ -72,16 +79,16 @@ def passages(text: str) -> Iterator[Passage]:
             ):
                 end += 1
             yield Passage(" ".join(sentence.text for sentence in said[start:end]), said[start].line, heading)
-            before, start = start, _next(said, start, end)
+            before, start = start, _next_start(said, start, end)
             while start - 1 > before and sum(lengths[start : start + LEAST_WORDS]) < LEAST_WORDS:
                 start -= 1
 
 
-def _next(said: list[Sentence], start: int, end: int) -> int:
+def _next_start(said: list[Sentence], start: int, end: int) -> int:
     """The first sentence of the next passage: half-way, or one before or after it that can be understood alone."""
     middle = start + (end - start + 1) // 2
     near = (at for at in (middle, middle - 1, middle + 1) if start < at <= end and at < len(said))
-    return next((at for at in near if not LEANS.match(said[at].text)), middle)
+    return next((at for at in near if not NEEDS_PREVIOUS.match(said[at].text)), middle)
 
 
 def _sentences(text: str) -> Iterator[Sentence]:
@@ -103,9 +110,9 @@ def _sentences(text: str) -> Iterator[Sentence]:
             cells = [strip_markup(cell.strip()) for cell in bare.strip("|").split("|")]
             below = lines[number][0].strip()  # the last line is empty
             if not columns and below.startswith("|") and not below.strip("|:- "):  # not a row of a table cut in two
-                columns = [cell[:COLUMN] for cell in cells]
+                columns = [cell[:MAX_COLUMN_NAME] for cell in cells]
             elif any(cell.strip("-: ") for cell in cells):
-                yield Sentence(record(columns or [""] * len(cells), cells), number, run_in or above)
+                yield Sentence(format_row(columns or [""] * len(cells), cells), number, run_in or above)
         elif title:
             above, run_in = bare.strip("# "), ""
         elif bare:
@@ -120,11 +127,11 @@ def _sentences(text: str) -> Iterator[Sentence]:
 
 
 def _cut(text: str) -> Iterator[str]:
-    for sentence in sentences(strip_markup(text)):
+    for sentence in split_sentences(strip_markup(text)):
         yield from (sentence[at : at + SENTENCE_CHARACTERS] for at in range(0, len(sentence), SENTENCE_CHARACTERS))
 
 
-def record(columns: list[str], cells: list[str]) -> str:
+def format_row(columns: list[str], cells: list[str]) -> str:
     """A table row with the names of its columns, such as `Qwen2.5-7B · layers: 28 · heads: 4.`."""
     first, *rest = cells
     named = (f"{name}: {cell}" if name else cell for name, cell in zip(columns[1:], rest, strict=False) if cell)

@@ -6,17 +6,17 @@ import re
 
 from thimble.corpus.words import STOPWORDS, split_words
 
-POINTS = re.compile(
+POINTING_PRONOUN = re.compile(
     r"\b(?:it|its|they|them|their|he|she|him|her|his|this|these|those|such|others|else|both|former|latter|ones"
     r"|(?:is|was|has|had|does|did|do|can|would|about|of|for|with|after|like|solve|and) that)\b|\b(?:that|one|same)\W*$",
     re.IGNORECASE,
 )
 """A pronoun, which may point back."""
-BEGINS = re.compile(
+HALF_SENTENCE = re.compile(
     r"^\W*(?:ok\W+)?(?:(?:and|but|or|so|then|also)\b|what about|how about|for example|why\W*$)", re.IGNORECASE
 )
 """The beginning of half a sentence."""
-WHOLE = re.compile(r"^\W*(?:what(?:['’]?s| is| are)|define|explain)\b(?! the\b)\W+\w", re.IGNORECASE)
+COMPLETE_QUESTION = re.compile(r"^\W*(?:what(?:['’]?s| is| are)|define|explain)\b(?! the\b)\W+\w", re.IGNORECASE)
 """A question with this is complete, however short: `define attention`."""
 FEW_WORDS, HALF = 6, 3
 """Maximum content words of a question that needs the previous one: with a pronoun, or half a sentence."""
@@ -31,15 +31,15 @@ COMPARISON = re.compile(
 
 def has_pronoun(text: str) -> bool:
     """Whether a question has a pronoun that may point back."""
-    return bool(POINTS.search(text))
+    return bool(POINTING_PRONOUN.search(text))
 
 
 def needs_context(text: str) -> bool:
     """Whether a question needs the previous one: half a sentence, or one with a pronoun and no subject."""
     own = {word for word in split_words(text) if word not in STOPWORDS and len(word) > 1}
-    if BEGINS.search(text):
+    if HALF_SENTENCE.search(text):
         return has_pronoun(text) or len(own) <= HALF
-    return len(own) <= FEW_WORDS if has_pronoun(text) else len(own) <= 1 and not WHOLE.search(text)
+    return len(own) <= FEW_WORDS if has_pronoun(text) else len(own) <= 1 and not COMPLETE_QUESTION.search(text)
 
 
 def find_comparison(text: str) -> tuple[str, str] | None:

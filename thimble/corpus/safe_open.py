@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from thimble.corpus.reading import NEVER_WAIT, text_of
 
-DEEPEST = 64
+MAX_DEPTH = 64
 """Maximum depth of folders."""
-LINKS = 16
+MAX_LINKS = 16
 """Maximum number of links on the way to a file."""
-MOST_ENTRIES = 500_000
+MAX_ENTRIES = 500_000
 """Maximum number of names that are read below a folder."""
 OPEN_FLAGS = NEVER_WAIT | getattr(os, "O_NOFOLLOW", 0)
 """Do not follow a link made after the check."""
@@ -29,7 +29,7 @@ BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 FOLDER_FLAGS = OPEN_FLAGS | getattr(os, "O_DIRECTORY", 0)
 JUNCTION = 0xA0000003
 """The tag of a Windows folder that links to another one."""
-FOLDERS_TOO_DEEP = f"it is more than {DEEPEST} folders deep"
+FOLDERS_TOO_DEEP = f"it is more than {MAX_DEPTH} folders deep"
 
 Place = int | str
 """An open file or folder: its descriptor. A folder on Windows: its path."""
@@ -80,11 +80,11 @@ def open_below(
             status = os.stat(**_at(here.place, part), follow_symlinks=False)
             if stat.S_ISLNK(status.st_mode):
                 links += 1
-                if links > LINKS:
+                if links > MAX_LINKS:
                     raise OSError(errno.ELOOP, "it is a link that leads to itself")
                 target = PurePath(os.readlink(**_at(here.place, part)))
                 if target.is_absolute():
-                    target = _below(target, folder)
+                    target = _relative_target(target, folder)
                     while len(way) > 1:
                         _close(way.pop())
                 ahead += reversed(target.parts)
@@ -110,7 +110,7 @@ def read_opened(found: OpenedFile, limit_bytes: int) -> str:
     return text_of(found.place, limit_bytes)
 
 
-def walk(
+def walk_folder(
     top: OpenedFile, wanted: Callable[[str, bool], object]
 ) -> Iterator[tuple[tuple[str, ...], os.stat_result | OSError]]:
     """Every wanted entry below an open folder, in order: a folder's files and links, then the folders in it.
@@ -122,7 +122,7 @@ def walk(
         top: The folder.
         wanted: Called with the name of an entry and whether it is a folder; returns whether to include it.
     """
-    left = iter(range(MOST_ENTRIES))
+    left = iter(range(MAX_ENTRIES))
 
     def below(place: Place, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], os.stat_result | OSError]]:
         folders: list[str] = []
@@ -154,7 +154,7 @@ def walk(
 
     yield from below(top.place, top.parts)
     if next(left, None) is None:
-        yield top.parts, OSError(errno.EFBIG, f"it contains more than {MOST_ENTRIES:,} names; the others were left out")
+        yield top.parts, OSError(errno.EFBIG, f"it contains more than {MAX_ENTRIES:,} names; the others were left out")
 
 
 def _at(place: Place, name: str) -> dict[str, Any]:
@@ -169,13 +169,13 @@ def _open(place: Place, way: tuple[str, ...], status: os.stat_result) -> Place:
     if stat.S_ISREG(status.st_mode):
         return os.open(**there, flags=OPEN_FLAGS)
     if stat.S_ISDIR(status.st_mode):
-        if len(way) > DEEPEST:
+        if len(way) > MAX_DEPTH:
             raise OSError(errno.ENAMETOOLONG, FOLDERS_TOO_DEEP)
         return os.open(**there, flags=FOLDER_FLAGS) if BY_DESCRIPTOR else str(there["path"])
     raise OSError(errno.EINVAL, "it is not a regular file")
 
 
-def _below(target: PurePath, folder: Path) -> PurePath:
+def _relative_target(target: PurePath, folder: Path) -> PurePath:
     """The part of an absolute target below the folder, by its given or its resolved path."""
     for top in (folder.absolute(), folder.resolve()):
         if target.is_relative_to(top):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from thimble.corpus.markdown import sentences
+from thimble.corpus.markdown import split_sentences
 from thimble.corpus.normalise import has_words, states_answer
 from thimble.corpus.questions import NATURAL, Exchange, Fact
 
@@ -46,25 +46,27 @@ def score_answer(exchange: Exchange, answer: str, kind: str = "") -> Score:
         return Score(not (cited_sources(answer) or is_refusal(answer) or not answer.strip()), "cited, or declined")
     if kind in NATURAL and exchange.facts:
         said = answer.replace("[", " ").replace("]", " ") if kind == "listing" else CITED_SOURCE.sub("", answer)
-        return _natural(exchange, said, JUDGED_WORDS.get(kind, 80))
+        return _score_natural(exchange, said, JUDGED_WORDS.get(kind, 80))
     said = CITED_SOURCE.sub(" ", answer)
-    why = _unfit(exchange, said) or next(filter(None, (_missing(fact, answer, said) for fact in exchange.facts)), "")
+    why = _find_fault(exchange, said) or next(
+        filter(None, (_find_missing(fact, answer, said) for fact in exchange.facts)), ""
+    )
     return Score(not why, why)
 
 
 def shows_facts(exchange: Exchange, passages: str, kind: str) -> bool:
     """Whether passages state every fact, however long they are; nothing else is judged."""
-    said = [one for line in CITED_SOURCE.sub("", passages).split("\n") for one in sentences(line)]
+    said = [one for line in CITED_SOURCE.sub("", passages).split("\n") for one in split_sentences(line)]
     states_ = has_words if kind in NATURAL else states_answer
     return bool(exchange.facts) and all(
         any(states_(one, way) for one in said for way in fact.accept) for fact in exchange.facts
     )
 
 
-def _natural(exchange: Exchange, answer: str, most: int) -> Score:
+def _score_natural(exchange: Exchange, answer: str, most: int) -> Score:
     if is_refusal(answer):
         return Score(False, "declined")
-    judged = [one for line in _first_words(answer, most).split("\n") for one in sentences(line)]
+    judged = [one for line in _first_words(answer, most).split("\n") for one in split_sentences(line)]
     if wrong := next((phrase for phrase in exchange.reject if any(states_answer(one, phrase) for one in judged)), ""):
         return Score(False, f"states something wrong: {wrong}")
     for fact in exchange.facts:
@@ -78,7 +80,7 @@ def _first_words(text: str, most: int) -> str:
     return text[: words[most - 1].end()] if len(words) >= most else text
 
 
-def _unfit(exchange: Exchange, said: str) -> str:
+def _find_fault(exchange: Exchange, said: str) -> str:
     """The fault of an answer as a whole."""
     if not said.strip():
         return "no answer"
@@ -93,9 +95,9 @@ def _unfit(exchange: Exchange, said: str) -> str:
     return ""
 
 
-def _missing(fact: Fact, answer: str, said: str) -> str:
+def _find_missing(fact: Fact, answer: str, said: str) -> str:
     """The missing part of a fact in an answer: the fact itself, or its source."""
-    places = [one for one in sentences(said) if states_answer(one, fact.beside)] if fact.beside else [said]
+    places = [one for one in split_sentences(said) if states_answer(one, fact.beside)] if fact.beside else [said]
     if not any(states_answer(place, phrase) for place in places for phrase in fact.accept):
         return f"does not say: {fact.accept[0]}"
     sources = {proof.source for proof in fact.proof}
@@ -106,7 +108,7 @@ def _missing(fact: Fact, answer: str, said: str) -> str:
 
 def is_refusal(text: str) -> bool:
     """Whether a text starts by declining to answer."""
-    return bool(REFUSAL.search("".join(sentences(text.strip())[:1])))
+    return bool(REFUSAL.search("".join(split_sentences(text.strip())[:1])))
 
 
 def cited_sources(answer: str) -> set[str]:

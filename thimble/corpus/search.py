@@ -41,14 +41,14 @@ class Search:
         self._embedder = embedder
 
     @property
-    def enough(self) -> float:
+    def min_score(self) -> float:
         """The minimum score of an answer to a query."""
         return ENOUGH if self._embedder else ENOUGH_WORDS
 
     def find(self, query: str, limit: int = 5, earlier: str = "", per_section: int = 1) -> list[Hit]:
         """The passages for a query, the best first, and each next one the best for the words not yet found.
 
-        At most `limit`, and `per_section` of one section. Passages below `enough` come too; the caller decides.
+        At most `limit`, and `per_section` of one section. Passages below `min_score` come too; the caller decides.
         `earlier` is the context that the query depends on; an article that is cited there, as [slug], is preferred.
         """
         ranking = self._ranking(query, earlier)
@@ -64,7 +64,7 @@ class Search:
                 hits.append(Hit(article, article.sections[place.section], place.text, score))
         return hits
 
-    def fits(self, query: str) -> dict[int, float]:
+    def score_articles(self, query: str) -> dict[int, float]:
         """How well each article that a query finds fits it, by its place in the library.
 
         It is the score of its best passage, half of that of the next one, a quarter of the third, and so on.

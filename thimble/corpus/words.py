@@ -82,12 +82,12 @@ NOUN_ENDINGS = ("enc", "anc", "ent", "ant", "ment", "ation", "ion", "er", "or")
 UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
 
-SHORT_FOR = re.compile(r"\b(?:large )?language model(?=s?\b)")
+LANGUAGE_MODEL = re.compile(r"\b(?:large )?language model(?=s?\b)")
 """Folded to LLM, the one abbreviation that is more common than its words."""
 
 
 @lru_cache(maxsize=65_536)
-def fold(word: str) -> str:
+def fold_word(word: str) -> str:
     """A word as it is searched for: British and American spellings and the forms of a word are one."""
     root = stem(re.sub(r"iz(e|es|ed|ing|er|ers|ation|ations)$", r"is\1", word))
     for ending in NOUN_ENDINGS:
@@ -96,8 +96,8 @@ def fold(word: str) -> str:
     return root
 
 
-def terms(text: str) -> list[str]:
+def content_terms(text: str) -> list[str]:
     """The folded words of a text that carry meaning, in order; every word when all of them are stopwords."""
-    every = split_words(UNSPACED.sub(r" \1 ", SHORT_FOR.sub("llm", unaccented(text))))
+    every = split_words(UNSPACED.sub(r" \1 ", LANGUAGE_MODEL.sub("llm", unaccented(text))))
     telling = [word for word in every if word not in STOPWORDS] or every
-    return [fold(word[:SEARCHED_LETTERS]) for word in telling]
+    return [fold_word(word[:SEARCHED_LETTERS]) for word in telling]

@@ -15,11 +15,11 @@ from itertools import product
 from typing import Any
 
 from thimble.agent.messages import Message
-from thimble.models.text_observations import as_written
+from thimble.models.text_observations import write_as_text
 
 CALLS, SAME_TOOL = 0.9, 0.5
 """The weight of the calls against the text, and that of the tool's name in a pair of calls."""
-AROUND_WORDS = " \t.,;:!?()[]{}\"'`*"
+STRIPPED_CHARACTERS = " \t.,;:!?()[]{}\"'`*"
 """Characters that are stripped from both ends of a word."""
 
 
@@ -33,7 +33,7 @@ class Action:
     @classmethod
     def of(cls, message: Message) -> Action:
         """The action of an assistant message."""
-        return cls(message.content or "", tuple((call.name, call.arguments) for call in as_written(message).calls))
+        return cls(message.content or "", tuple((call.name, call.arguments) for call in write_as_text(message).calls))
 
 
 def similarity(one: Action, other: Action) -> float:
@@ -94,6 +94,8 @@ def _words_alike(one: str, other: str) -> float:
     """F1 of the words of two texts, ignoring order and case; only equal texts reach 1."""
     if one == other:
         return 1.0
-    ours, theirs = (Counter(word.strip(AROUND_WORDS).casefold() for word in text.split()) for text in (one, other))
+    ours, theirs = (
+        Counter(word.strip(STRIPPED_CHARACTERS).casefold() for word in text.split()) for text in (one, other)
+    )
     whole = ours.total() + theirs.total()
     return min(0.99, 2 * (ours & theirs).total() / whole) if whole else 0.99

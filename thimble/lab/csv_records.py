@@ -28,7 +28,7 @@ class Record:
         """The value of this column: printable, not empty."""
         name = self.fields[column].strip()
         if not name or not name.isprintable():
-            raise UsageError(f"{self.place}: {_short(name)} is not a valid {column}", "give each record one")
+            raise UsageError(f"{self.place}: {_quote_value(name)} is not a valid {column}", "give each record one")
         return name
 
     def number(self, column: str) -> float:
@@ -38,7 +38,7 @@ class Record:
         except ValueError:
             number = float("nan")
         if not abs(number) <= MOST_NUMBER:
-            what = f"{self.place}: {column} {_short(self.fields[column])} is not a number"
+            what = f"{self.place}: {column} {_quote_value(self.fields[column])} is not a number"
             raise UsageError(what, "write it like 0.25, without a unit")
         return number
 
@@ -46,11 +46,11 @@ class Record:
         """The yes or no in this column."""
         text = self.fields[column].strip().lower()
         if text not in TRUTH:
-            raise UsageError(f"{self.place}: {column} {_short(text)} is neither 1 nor 0", "write 1 or 0")
+            raise UsageError(f"{self.place}: {column} {_quote_value(text)} is neither 1 nor 0", "write 1 or 0")
         return TRUTH[text]
 
 
-def _short(text: str) -> str:
+def _quote_value(text: str) -> str:
     """A value as an error quotes it, on one line."""
     return repr(text[:60])
 

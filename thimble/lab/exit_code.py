@@ -21,14 +21,14 @@ def exit_code(prog: str, run: Callable[[], object]) -> int:
     try:
         return _run(run)
     except ThimbleError as error:
-        return _told(2, f"{prog}: {error.what}", f"fix: {error.fix}")
+        return _print_error(2, f"{prog}: {error.what}", f"fix: {error.fix}")
     except KeyboardInterrupt as stopped:
-        return _told(1, f"{prog}: {str(stopped) or 'stopped'}")
+        return _print_error(1, f"{prog}: {str(stopped) or 'stopped'}")
     except OSError as error:  # or flushing the rest of the buffer at exit raises it again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return 1
-        return _told(2, f"{prog}: cannot write: {error.strerror or error}", "fix: check where it goes")
+        return _print_error(2, f"{prog}: cannot write: {error.strerror or error}", "fix: check where it goes")
 
 
 def _run(run: Callable[[], object]) -> int:
@@ -43,7 +43,7 @@ def _run(run: Callable[[], object]) -> int:
     return code
 
 
-def _told(code: int, *lines: str) -> int:
+def _print_error(code: int, *lines: str) -> int:
     """Print the lines to standard error if it is open, and return the code."""
     with suppress(OSError):
         if sys.stderr is not None:

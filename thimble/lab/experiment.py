@@ -24,12 +24,12 @@ from typing import Any, Generic, Protocol, TypeVar
 from thimble.agent.errors import Stopped, UsageError
 from thimble.lab.cluster import LOCAL_CLUSTER, run_cluster_jobs
 from thimble.lab.experiment_flags import add_output, whole_number
-from thimble.lab.findings import Findings, publish
+from thimble.lab.findings import Findings, publish_findings
 from thimble.lab.job_progress import progress
 from thimble.lab.pool import run_jobs
 from thimble.lab.store import Store
 from thimble.session.parser import Parser
-from thimble.strategies.spec import Kind, parse_spec
+from thimble.strategies.spec import PartSource, parse_spec
 
 RAW_AGENT = "none"
 """The baseline strategy."""
@@ -97,9 +97,9 @@ def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: 
     experiment.add_flags(parser)
     _add_flags(parser)
     options = parser.parse_args(arguments)
-    found = experiment.report(_measured(experiment, options), options)
+    found = experiment.report(_load_or_measure(experiment, options), options)
     tables = [table for table in found.tables if table.rows]
-    publish(replace(found, tables=tables), options, prog, arguments)
+    publish_findings(replace(found, tables=tables), options, prog, arguments)
 
 
 def _add_flags(parser: Parser) -> None:
@@ -112,25 +112,27 @@ def _add_flags(parser: Parser) -> None:
     add_output(parser)
 
 
-def _measured(experiment: Experiment[CaseT], options: argparse.Namespace) -> list[Row]:
+def _load_or_measure(experiment: Experiment[CaseT], options: argparse.Namespace) -> list[Row]:
     """The rows of all cases, from the store or measured now."""
-    cases = {_key(experiment, case): case for case in experiment.cases(options)}
+    cases = {_store_key(experiment, case): case for case in experiment.cases(options)}
     with closing(Store(options.store, write=bool(cases))) as store:
         own = cases.__contains__ if cases else methodcaller("startswith", experiment.verb)
         before = {record["key"]: record for record in store.records() if own(record["key"])}
         left = [case for key, case in cases.items() if key not in before or has_failed(before[key])]
         experiment.check(left)
         try:
-            _measure(experiment, left, before, store, options)
+            _measure_cases(experiment, left, before, store, options)
         except KeyboardInterrupt:
             done = sum(not has_failed(record) for record in before.values())
-            how = "the same command" if options.store else f"--store {_keep(experiment, before)}" if done else ""
+            how = (
+                "the same command" if options.store else f"--store {_create_store(experiment, before)}" if done else ""
+            )
             kept = f" are kept; {how} continues" * bool(how)
             raise Stopped(f"stopped: {done:,} of {len(cases):,} cases{kept}") from None
     return [row for key in cases or before if key in before for row in before[key]["rows"]]
 
 
-def _keep(experiment: Experiment[CaseT], records: Mapping[str, Row]) -> Path:
+def _create_store(experiment: Experiment[CaseT], records: Mapping[str, Row]) -> Path:
     """A new store with these records, in the current folder. Raises UsageError if it cannot be written."""
     path = Path(f"{experiment.verb}-{time.strftime('%Y-%m-%d-%H%M%S')}.jsonl")
     with closing(Store(path, write=True)) as store:
@@ -139,7 +141,7 @@ def _keep(experiment: Experiment[CaseT], records: Mapping[str, Row]) -> Path:
     return path
 
 
-def _measure(
+def _measure_cases(
     experiment: Experiment[CaseT],
     left: Sequence[CaseT],
     records: dict[str, Row],
@@ -169,7 +171,7 @@ def _measure(
         for at, rows in results:
             case = left[at]
             cost = sum(row.get("spent") or 0 for row in rows)
-            key = _key(experiment, case)
+            key = _store_key(experiment, case)
             earlier = records[key]["spent"] if key in records else 0
             records[key] = {"key": key, "spent": earlier + cost, "rows": [*rows]}
             store.add(records[key])
@@ -182,7 +184,7 @@ def _measure_one(experiment: Experiment[CaseT], cases: Sequence[CaseT], at: int)
     return experiment.measure(cases[at])
 
 
-def _key(experiment: Experiment[CaseT], case: CaseT) -> str:
+def _store_key(experiment: Experiment[CaseT], case: CaseT) -> str:
     """The key of a case in the store, which several experiments may share."""
     return f"{experiment.verb} {case.key}"
 
@@ -221,7 +223,7 @@ def hash_of(value: object) -> str:
 
 def code_of(spec: str) -> str:
     """A hash of the files that a SPEC names, for the key of a case; "" if it names none. Raises UsageError."""
-    files = [part.name for part in parse_spec(spec) if part.kind is Kind.FILE]
+    files = [part.name for part in parse_spec(spec) if part.kind is PartSource.FILE]
     try:
         return hash_of([Path(name).expanduser().read_text() for name in files]) if files else ""
     except (OSError, UnicodeDecodeError) as error:

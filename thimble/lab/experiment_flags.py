@@ -38,10 +38,10 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     forms.add_argument("--csv", action="store_true", help="print CSV, one line for each row")
     forms.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     told = "also write the tables to an HTML page; FILE.html! overwrites an existing one"
-    parser.add_argument("--report", type=_page, metavar="FILE.html", help=told)
+    parser.add_argument("--report", type=_writable_page, metavar="FILE.html", help=told)
 
 
-def _page(text: str) -> Path:
+def _writable_page(text: str) -> Path:
     """The path of a page, checked to be writable before the work starts."""
     path = Path(text.removesuffix("!"))
     if path.suffix.lower() != ".html" or "\0" in text:

@@ -30,7 +30,7 @@ class ResultTable:
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
-    told: str = ""
+    legend: str = ""
     texts: int = 1
 
 
@@ -48,14 +48,14 @@ class Findings:
     """
 
     title: str
-    told: Sequence[str]
+    headline: Sequence[str]
     tables: Sequence[ResultTable]
     records: Sequence[Mapping[str, Any]]
     after: Sequence[str] = ()
     pictures: Mapping[str, str] = field(default_factory=dict)
 
 
-def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
+def publish_findings(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
     """Write the page if the flags (`add_output`) ask for one, and print in the form that they name.
 
     Raises:
@@ -84,11 +84,11 @@ def _print_csv(lines: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _in_markdown(found: Findings) -> Iterator[str]:
-    yield from found.told
+    yield from found.headline
     for table in found.tables:
         yield f"\n## {table.title}\n"
-        if table.told:
-            yield f"{table.told}\n"
+        if table.legend:
+            yield f"{table.legend}\n"
         yield from markdown_table(table)
     yield from (f"\n{line}" for line in found.after)
 
@@ -109,10 +109,10 @@ def _in_terminal(found: Findings) -> None:
 
     screen = Console(width=None if sys.stdout.isatty() else WIDTH)
     say = partial(screen.print, highlight=False, markup=False)
-    for line in found.told:
+    for line in found.headline:
         say(line)
     for table in found.tables:
-        say(f"\n{table.title}\n", *([f"{table.told}\n"] if table.told else []), sep="\n")
+        say(f"\n{table.title}\n", *([f"{table.legend}\n"] if table.legend else []), sep="\n")
         drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
         for at, column in enumerate(table.columns):
             if at < table.texts:
@@ -141,7 +141,7 @@ def write_page(path: Path, found: Findings, command: str) -> None:
 
 def _html_page(found: Findings, command: str) -> Iterator[str]:
     style = (Path(__file__).parent / "page.css").read_text("utf-8")
-    told = "\n".join(found.told)
+    told = "\n".join(found.headline)
     yield f"""\
 <!DOCTYPE html>
 <html lang="en">
@@ -164,7 +164,7 @@ def _html_page(found: Findings, command: str) -> Iterator[str]:
 
 
 def _html_table(table: ResultTable) -> Iterator[str]:
-    yield f"<h2>{escape(table.title)}</h2>\n<p>{escape(table.told)}</p>\n<table>"
+    yield f"<h2>{escape(table.title)}</h2>\n<p>{escape(table.legend)}</p>\n<table>"
     for name, row in (("th", table.columns), *(("td", row) for row in table.rows)):
         cells = (
             f"<{name}{' class=n' if at >= table.texts else ''}>{escape(cell)}</{name}>" for at, cell in enumerate(row)

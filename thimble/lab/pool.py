@@ -30,12 +30,12 @@ def run_jobs(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> 
     Raises:
         UsageError: a worker process was killed.
     """
-    pool = ProcessPoolExecutor(processes, initializer=_begin, initargs=(do,))
+    pool = ProcessPoolExecutor(processes, initializer=_start_worker, initargs=(do,))
     under_way: dict[Future[Done], Job] = {}
     try:
         while True:
             for job in islice(jobs, WAITING * processes - len(under_way)):
-                with defer_sigint():  # a new process inherits the handler until `_begin` runs
+                with defer_sigint():  # a new process inherits the handler until `_start_worker` runs
                     under_way[pool.submit(_run_job, job)] = job
             if not under_way:
                 break
@@ -54,7 +54,7 @@ _do: Callable[[Any], Any]
 """What this process does with each job."""
 
 
-def _begin(do: Callable[[Any], Any]) -> None:
+def _start_worker(do: Callable[[Any], Any]) -> None:
     global _do
     _do = do
     signal.signal(signal.SIGINT, signal.SIG_IGN)

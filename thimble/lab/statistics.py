@@ -100,7 +100,7 @@ def two_sided(means: Floats) -> float:
     return min(1.0, 2 * float(min(np.mean(means >= 0), np.mean(means <= 0))))
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
+def wilson_interval(successes: int, n: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson, Probable Inference, 1927); 0 to 1 for n = 0."""
     if not n:
         return 0.0, 1.0

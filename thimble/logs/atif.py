@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thimble.logs.log import Json, Log, Values, take_each
+from thimble.logs.log import Json, Log, Values, add_each
 from thimble.logs.parts import as_list, dig, first_present, log_message, read_message, schemas
 
 ROLES = {"agent": "assistant", "system": "system"}
@@ -16,14 +16,14 @@ def read(values: Values, name: str) -> list[Log]:
 def _log(trajectory: Json, name: str) -> Log:
     log = Log(str(first_present(trajectory, "trajectory_id session_id") or name), "ATIF")
     log.tools, model = schemas(dig(trajectory, "agent", "tool_definitions")), dig(trajectory, "agent", "model_name")
-    take_each(as_list(trajectory, "steps"), lambda step: _take(log, {"model": model, **step}), log)
+    add_each(as_list(trajectory, "steps"), lambda step: _add_step(log, {"model": model, **step}), log)
     log.leave_out_rest(trajectory, "steps subagent_trajectories")
     if then := trajectory.get("continued_trajectory_ref"):
         log.notes.append(f"It continues in {then}.")
     return log
 
 
-def _take(log: Log, step: Json) -> None:
+def _add_step(log: Log, step: Json) -> None:
     calls = step.get("llm_call_count", 1)
     message = {**step, "role": ROLES.get(step["source"], "user"), "content": step.get("message")}
     if dig(step, "extra", "context_management", "type") == "compaction":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thimble.logs.log import Entry, Json, Log, Values, take_each
+from thimble.logs.log import Entry, Json, Log, Values, add_each
 from thimble.logs.parts import call_of, dig, log_message, read_message
 
 SENT = "user assistant system attachment"
@@ -14,7 +14,7 @@ SENT = "user assistant system attachment"
 def read(values: Values, name: str) -> list[Log]:
     """The session, then a log for each sub-agent in the file."""
     session = _Session(name)
-    take_each(values, session.take, session.main)
+    add_each(values, session.add_line, session.main)
     return [*dict.fromkeys((session.main, *session.side.values()))]
 
 
@@ -27,7 +27,7 @@ class _Session:
         self.asked: dict[str | None, Entry] = {}  # the user's prompt whose parent is this line
         self.preserved: list[Entry] = []  # by the compaction whose summary is read next
 
-    def take(self, line: Json) -> None:
+    def add_line(self, line: Json) -> None:
         """Add a line to its log; a repeated line counts once."""
         kind, uuid, log = dig(line, "type"), dig(line, "uuid"), self.main
         attached = dig(line, "attachment", "type")
@@ -45,9 +45,9 @@ class _Session:
         elif kind == "assistant":
             self._reply(log, line, uuid)
         elif attached:
-            log.say(_put_in(read_message({"role": "user", "content": [line["attachment"]]}, log)), call_of(line))
+            log.append(_put_in(read_message({"role": "user", "content": [line["attachment"]]}, log)), call_of(line))
         else:
-            self._heard(log, line, uuid)
+            self._add_message(log, line, uuid)
 
     def _boundary(self, log: Log, line: Json) -> None:
         if compacted := line.get("compactMetadata"):
@@ -56,7 +56,7 @@ class _Session:
             places = [log.at(self.lines.get(uuid)) for uuid in named]
             self.preserved = log.view[min(places) : max(places) + 1]
         elif cleared := line.get("microcompactMetadata"):
-            log.clear(cleared.get("compactedToolIds") or ())
+            log.clear_results(cleared.get("compactedToolIds") or ())
         else:
             log.leave_out(f"system {line.get('subtype')}")
 
@@ -70,7 +70,7 @@ class _Session:
         if log_message({**line, **message}, log, key):
             self.lines[uuid] = log.entries[log.replies[key].at]
 
-    def _heard(self, log: Log, line: Json, uuid: str) -> None:
+    def _add_message(self, log: Log, line: Json, uuid: str) -> None:
         """Add a message of the user, a tool or a compaction. A second prompt of one parent replaces the first."""
         entries, parent = read_message(line["message"], log), line.get("parentUuid")
         if line.get("isCompactSummary"):
@@ -80,7 +80,7 @@ class _Session:
             log.view = log.view[: log.at(self.asked.get(parent))]
             self.asked |= {parent: entries[0]} if parent else {}
         entries = _put_in(entries) if line.get("isMeta") else entries
-        log.say(entries, call_of(line))
+        log.append(entries, call_of(line))
         self.lines[uuid] = log.entries[-1] if entries else None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from thimble.logs.log import Entry, Json, Log, Reported, Values, parse_time, take_each
-from thimble.logs.parts import call_of, dig, read_message, read_usage, said_in_item, said_in_items
+from thimble.logs.log import Entry, Json, Log, Reported, Values, add_each, parse_time
+from thimble.logs.parts import call_of, dig, entries_of_item, entries_of_items, read_message, read_usage
 
 CONTEXT = ("# AGENTS.md", "<")
 """Starts of user messages that Codex wrote; the second is that of a tag, such as `<environment_context>`."""
@@ -14,7 +14,7 @@ BURST = 2.0
 def read(values: Values, name: str) -> list[Log]:
     """The session of the file."""
     rollout = _Rollout(name)
-    take_each(values, rollout.take, rollout.log)
+    add_each(values, rollout.add_line, rollout.log)
     rollout.log.report(rollout.usages)
     return [rollout.log]
 
@@ -27,24 +27,24 @@ class _Rollout:
         self.usages: list[Reported] = []
         self.total: object = None
 
-    def take(self, line: Json) -> None:
+    def add_line(self, line: Json) -> None:
         """Add a line to the log."""
         kind, payload, time = dig(line, "type"), dig(line, "payload"), parse_time(dig(line, "timestamp"))
         event, is_copied = dig(payload, "type"), (time or 0) < (self.copied_until or 0)
         if kind == "session_meta" and self.copied_until is None:
             self._opened(payload)
         elif kind == "response_item":
-            entries = said_in_item(self._item(payload), self.log)
+            entries = entries_of_item(self._item(payload), self.log)
             self.turn += any(entry["role"] != "assistant" for entry in entries)
-            self.log.say(entries, call_of(line), self.turn)
+            self.log.append(entries, call_of(line), self.turn)
             if is_copied:
                 self.log.calls.clear()
         elif kind == "compacted":
-            self._go_on_with(self._compacted(payload))
+            self._continue_from(self._compacted(payload))
         elif event == "thread_rolled_back":
             turns = int(payload.get("num_turns") or 1)
             asked = [at for at, entry in enumerate(self.log.view) if _is_asked(entry)]
-            self._go_on_with(self.log.view[: min(asked[-turns:], default=None)])
+            self._continue_from(self.log.view[: min(asked[-turns:], default=None)])
         elif event == "token_count" and payload.get("info"):
             total, last = (payload["info"].get(key) for key in ("total_token_usage", "last_token_usage"))
             self.usages += [read_usage(last)] if total != self.total and not is_copied else []  # most are written twice
@@ -66,7 +66,7 @@ class _Rollout:
         """The item; a developer message other than the first becomes a user message in its place."""
         return {**item, "role": "user"} if item.get("role") == "developer" and self.log.entries else item
 
-    def _go_on_with(self, view: list[Entry]) -> None:
+    def _continue_from(self, view: list[Entry]) -> None:
         self.log.view = view
         self.turn += 1
 
@@ -77,7 +77,7 @@ class _Rollout:
         if items is None:
             asked = [entry for entry in self.log.view if entry["role"] == "user"]
             return [*system, *asked, *read_message({"role": "user", "content": payload.get("message")}, self.log)]
-        return [*system, *self.log.same(said_in_items(map(self._item, items), self.log))]
+        return [*system, *self.log.reuse_equal(entries_of_items(map(self._item, items), self.log))]
 
 
 def _is_asked(entry: Entry) -> bool:

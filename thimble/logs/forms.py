@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from thimble.agent.errors import UsageError
-from thimble.logs.log import ODD, Log
+from thimble.logs.log import MALFORMED_ERRORS, Log
 from thimble.logs.parts import as_list
 from thimble.logs.secrets import mask_secrets
 from thimble.logs.values import read_values
@@ -69,7 +69,7 @@ def read_logs(path: Path, *, keep_secrets: bool = False) -> list[Log]:
         reader, looks = import_module(f"thimble.logs.{module}"), f"{path} looks like {FORMS[module][0]}"
         try:
             every: list[Log] = reader.read(chain(opening, found), path.name)
-        except ODD as error:
+        except MALFORMED_ERRORS as error:
             raise UsageError(f"{looks}, but part of it does not have that format: {error}", KNOWN) from error
     logs = [log for log in every if log.entries]
     if not logs:

@@ -18,19 +18,19 @@ def read(values: Values, name: str) -> list[Log]:
     for line in lines:
         log.name = str(line.get("sessionId") or log.name)
         if (id_ := line.get("id")) not in told and id_ in records:
-            told[id_] = _tell(records[id_], log)
+            told[id_] = _read_record(records[id_], log)
         elif to := line.get("$rewindTo"):
             log.view = log.view[: min(map(log.at, told[to]), default=None)] if to in told else []
         elif messages := dig(line, "$set", "messages"):
             for one in messages:
-                told[one.get("id")] = log.same(_tell(one, Log("", "")))
+                told[one.get("id")] = log.reuse_equal(_read_record(one, Log("", "")))
             log.view = [entry for one in messages for entry in told[one.get("id")]]
         elif id_ is None:
             log.leave_out("header")
     return [log]
 
 
-def _tell(record: Json, log: Log) -> list[Entry]:
+def _read_record(record: Json, log: Log) -> list[Entry]:
     if record.get("type") not in ROLES:
         log.leave_out(f"record {record.get('type')}")
         return []

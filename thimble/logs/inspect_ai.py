@@ -13,21 +13,25 @@ ATTACHED = "attachment://"
 
 def read(values: Values, name: str) -> list[Log]:
     """A log for each sample."""
-    return [_log(_whole(sample, sample.get("attachments") or {}), name) for sample in _samples(values)]
+    return [
+        _log(_insert_attachments(sample, sample.get("attachments") or {}), name) for sample in _iter_samples(values)
+    ]
 
 
-def _samples(values: Values) -> Iterator[Json]:
+def _iter_samples(values: Values) -> Iterator[Json]:
     for value in values:
         yield from [value] if dig(value, "input") is not None else as_list(value, "samples")
 
 
-def _whole(value: Any, attachments: Json) -> Any:
+def _insert_attachments(value: Any, attachments: Json) -> Any:
     """The value with its attachments inserted."""
     if isinstance(value, str) and value.startswith(ATTACHED):
         return attachments.get(value.removeprefix(ATTACHED), value)
     if isinstance(value, list):
-        return [_whole(one, attachments) for one in value]
-    return {key: _whole(one, attachments) for key, one in value.items()} if isinstance(value, dict) else value
+        return [_insert_attachments(one, attachments) for one in value]
+    return (
+        {key: _insert_attachments(one, attachments) for key, one in value.items()} if isinstance(value, dict) else value
+    )
 
 
 def _log(sample: Json, name: str) -> Log:
@@ -49,7 +53,7 @@ def _log(sample: Json, name: str) -> Log:
         else:
             refs = as_list(event, "input_refs")
             sent = [message for start, end in refs for message in pool[start:end]] or event["input"]
-            log.send([entry for message in sent for entry in read_message(message, log)])
+            log.set_prompt([entry for message in sent for entry in read_message(message, log)])
             log.tools = schemas(event.get("tools")) or log.tools
             log_message({**event["output"], **event, **reply["message"], "model": event.get("model")}, log)
     return log

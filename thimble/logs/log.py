@@ -19,7 +19,7 @@ PIECES = ("content", "tool_calls")
 """Keys of a reply whose lists may come in pieces."""
 CLEARED = "[Old tool result content cleared]"
 """The text that Claude Code and opencode send in place of a cleared result."""
-ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+MALFORMED_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that a malformed value raises."""
 
 
@@ -127,7 +127,7 @@ class Log:
         view = self.view
         return next((at for at, one in enumerate(view) if one is entry), len(view))
 
-    def same(self, entries: Iterable[Entry]) -> list[Entry]:
+    def reuse_equal(self, entries: Iterable[Entry]) -> list[Entry]:
         """These entries, each replaced by the equal entry of the view, if there is one."""
         known = {key_of(entry): entry for entry in self.view}
         return [known.get(key_of(entry), entry) for entry in entries]
@@ -136,7 +136,7 @@ class Log:
         """Append entries to the log, and so to the view."""
         self.entries += entries
 
-    def say(self, entries: Iterable[Entry], call: LoggedCall = UNKNOWN, key: object = None) -> None:
+    def append(self, entries: Iterable[Entry], call: LoggedCall = UNKNOWN, key: object = None) -> None:
         """Append entries. One of the assistant is the reply of a call, or a further piece of that with this `key`."""
         for entry in entries:
             known = self.replies.get(key) if entry["role"] == "assistant" else None
@@ -152,14 +152,14 @@ class Log:
                     self.replies |= {key: self.calls[-1]} if key is not None else {}
                 self.add(entry)
 
-    def clear(self, ids: Container[object]) -> None:
+    def clear_results(self, ids: Container[object]) -> None:
         """Replace the results of these calls by a placeholder in the view."""
         self.view = [
             {**entry, "content": CLEARED} if entry.get("tool_call_id") in ids and entry["content"] != CLEARED else entry
             for entry in self.view
         ]
 
-    def send(self, request: list[Entry]) -> None:
+    def set_prompt(self, request: list[Entry]) -> None:
         """Make this request the next prompt; an entry that equals one of the view is taken to be that one.
 
         New entries before the last of these were written by the agent's own context management; later ones are new
@@ -167,7 +167,7 @@ class Log:
         """
         view = self.view
         if request[: len(view)] != view:
-            known, request = {*map(id, view)}, self.same(request)
+            known, request = {*map(id, view)}, self.reuse_equal(request)
             last = max((at for at, entry in enumerate(request, 1) if id(entry) in known), default=0)
             self.view = view = request[:last]
         self.add(*request[len(view) :])
@@ -191,12 +191,12 @@ class Log:
             self.notes.append(told)
 
 
-def take_each(values: Values, take: Callable[[Any], None], log: Log) -> None:
+def add_each(values: Values, take: Callable[[Any], None], log: Log) -> None:
     """Call `take` with each value. A malformed one is counted in the log: a newer agent may write other values."""
     for value in values:
         try:
             take(value)
-        except ODD as error:
+        except MALFORMED_ERRORS as error:
             log.leave_out(f"unreadable: {type(error).__name__} {error}")
 
 

@@ -53,7 +53,7 @@ def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:
                 tail = part.get("tail_start_id") or tail
         words.sort(key=lambda part: str(part["type"]))  # reasoning, then text
         if role == "assistant":
-            log.clear([id_ for id_, time in pruned.items() if time <= began])
+            log.clear_results([id_ for id_, time in pruned.items() if time <= began])
         time = began / 1000 if role == "user" else None  # the times of a reply are those of its tools too
         told = {"content": words, "tool_calls": calls, "timestamp": time}
         for entry in log_message({**message, **told}, log):

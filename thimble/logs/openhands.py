@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, Reported, Values, take_each
+from thimble.logs.log import Entry, Json, Log, Reported, Values, add_each
 from thimble.logs.parts import as_list, dig, first_present, log_message, read_message, read_usage, schemas
 
 KINDS = "kind action observation"
-SILENT = "change_agent_state recall null agent_state_changed condensation_request loop_recovery"
+NOT_SENT = "change_agent_state recall null agent_state_changed condensation_request loop_recovery"
 """Actions and observations that are not sent to the model verbatim."""
-APART = "action thought security_risk confirmation_state is_confirmed"
+NOT_ARGUMENTS = "action thought security_risk confirmation_state is_confirmed"
 """Keys among the arguments of an action that are not arguments."""
 COUNTS = "prompt_tokens completion_tokens cache_read_tokens cache_write_tokens"
 
@@ -29,7 +29,7 @@ def read(values: Values, name: str) -> list[Log]:
             run = _Run(str(dig(value, "instance_id") or f"{name}:{len(runs)}"))
             runs.append(run)
             run.log.leave_out_rest(value if isinstance(value, Mapping) else {}, "history")
-        take_each(events, run.take, run.log)
+        add_each(events, run.add_event, run.log)
     for run in runs:
         run.log.report(run.usages)
     return [run.log for run in runs]
@@ -43,14 +43,14 @@ class _Run:
         self.used: Json = {}
         self.usages: list[Reported] = []
 
-    def take(self, event: Json) -> None:
+    def add_event(self, event: Json) -> None:
         """Add an event to the log."""
         id_, kind, before = event.get("id", len(self.events)), str(first_present(event, KINDS)), len(self.log.entries)
         response = dig(event, "tool_call_metadata", "model_response") or {}
         if kind.lower() == "condensation":
             self._condense(event.get("args") or event)
             return
-        message = {} if kind in SILENT.split() else (self._second if "kind" in event else self._first)(event, kind)
+        message = {} if kind in NOT_SENT.split() else (self._second if "kind" in event else self._first)(event, kind)
         shown = [event[name] for name in ("message", "extras") if event.get(name)]
         if shown or not message:
             self.log.leave_out("shown on the screen" if message else kind)
@@ -74,7 +74,7 @@ class _Run:
             return {} if is_told else {**message, "role": "assistant"}
         if kind == "message":
             return {"role": "assistant", "content": args.get("thought") or words}
-        given = {name: args[name] for name in args if name not in APART.split()}
+        given = {name: args[name] for name in args if name not in NOT_ARGUMENTS.split()}
         call = {"id": id_, "name": metadata.get("function_name") or kind, "arguments": given}
         return {"role": "assistant", "content": args.get("thought"), "tool_calls": [call]}
 

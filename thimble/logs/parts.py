@@ -79,7 +79,7 @@ def read_message(message: Json, log: Log) -> list[Entry]:
 def log_message(message: Json, log: Log, key: object = None) -> list[Entry]:
     """Append the entries of a message to the log, and return them."""
     entries = read_message(message, log)
-    log.say(entries, call_of(message), key)
+    log.append(entries, call_of(message), key)
     return entries
 
 
@@ -89,7 +89,7 @@ def call_of(reply: Json) -> LoggedCall:
     return LoggedCall(0, read_usage(usage), model if isinstance(model, str) else "", parse_time(reply.get("timestamp")))
 
 
-def said_in_item(item: Json, log: Log) -> list[Entry]:
+def entries_of_item(item: Json, log: Log) -> list[Entry]:
     """The entries of an item of OpenAI's Responses API, which Codex logs too."""
     kind = item.get("type", "message")
     if kind in ("message", "reasoning", *CALLS.split(), *RESULTS.split()):
@@ -98,13 +98,13 @@ def said_in_item(item: Json, log: Log) -> list[Entry]:
     return []
 
 
-def said_in_items(items: Iterable[Json], log: Log) -> list[Entry]:
+def entries_of_items(items: Iterable[Json], log: Log) -> list[Entry]:
     """The entries of a list of items: model output up to the next tool output or other message is one entry."""
     draft, turn = Log("", ""), 0
     for item in items:
-        entries = said_in_item(item, log)
+        entries = entries_of_item(item, log)
         turn += any(entry["role"] != "assistant" for entry in entries)
-        draft.say(entries, key=turn)
+        draft.append(entries, key=turn)
     return draft.entries
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, Values, key_of
-from thimble.logs.parts import as_list, call_of, dig, read_message, said_in_items, schemas
+from thimble.logs.parts import as_list, call_of, dig, entries_of_items, read_message, schemas
 
 
-def _inside(value: Any, name: str) -> Json:
+def _unwrap(value: Any, name: str) -> Json:
     """The request or the response in a value, wherever a proxy or client nests it."""
     found = dig(value, name, "body") or dig(value, f"{name}_body") or dig(value, name)
     return found if isinstance(found, Mapping) else {}
@@ -23,21 +23,21 @@ def read(values: Values, name: str) -> list[Log]:
     logs: list[Log] = []
     answered: dict[object, Log] = {}  # by the id of a response
     for value in exchanges:
-        request, response = {**value, **_inside(value, "request")}, _inside(value, "response")
+        request, response = {**value, **_unwrap(value, "request")}, _unwrap(value, "response")
         new, previous = Log(f"{name}:{len(logs) + 1}", "requests"), request.get("previous_response_id")
-        sent, new.tools = _sent(request, new), schemas(request.get("tools"))
+        sent, new.tools = _sent_messages(request, new), schemas(request.get("tools"))
         before = previous and answered.get(previous)
-        log = before or next((log for log in reversed(logs) if _goes_on(log, sent, new)), new)
+        log = before or next((log for log in reversed(logs) if _continues(log, sent, new)), new)
         if log is new:
             logs.append(log)
             log.notes += ["It continues from a response that is not in the file."] if previous else []
         else:
             log.left_out += new.left_out
             log.tools = new.tools or log.tools
-        log.send([*(before.view if before else ()), *sent])
+        log.set_prompt([*(before.view if before else ()), *sent])
         message = dig(response, "choices", 0, "message") or response
-        reply = said_in_items(as_list(response, "output") or [{**message, "role": "assistant"}], log)
-        log.say(reply, call_of({**request, **response}))
+        reply = entries_of_items(as_list(response, "output") or [{**message, "role": "assistant"}], log)
+        log.append(reply, call_of({**request, **response}))
         if not reply:
             log.leave_out("response without a message")
         log.leave_out_rest(request, "messages raw_messages input system instructions tools request response")
@@ -45,14 +45,14 @@ def read(values: Values, name: str) -> list[Log]:
     return logs
 
 
-def _goes_on(log: Log, sent: Sequence[Entry], new: Log) -> bool:
+def _continues(log: Log, sent: Sequence[Entry], new: Log) -> bool:
     said = {key_of(entry) for entry in sent if entry["role"] != "system"}
     return len(log.tools) == len(new.tools) and not said.isdisjoint(map(key_of, log.view))
 
 
-def _sent(request: Json, log: Log) -> list[Entry]:
+def _sent_messages(request: Json, log: Log) -> list[Entry]:
     """The messages of a request; those of OpenHands are in `raw_messages`, before it writes its tools into the text."""
     system = {"role": "system", "content": request.get("system") or request.get("instructions")}
     given = request.get("raw_messages") or request.get("messages") or request.get("input") or []
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    return [*read_message(system, log), *said_in_items(items, log)]
+    return [*read_message(system, log), *entries_of_items(items, log)]

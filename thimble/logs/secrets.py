@@ -51,11 +51,11 @@ def _mask(kind: str, found: Counter[str], match: re.Match[str]) -> str:
     text, secret = match[0], match.groupdict().get("value", match[0])
     begun = secret == text and INSIDE.search(match.string, max(0, match.start() - 2), match.start())
     guessed = kind == "value of a key"
-    if begun or (guessed and (_bits(secret) < LEAST_BITS or not re.search(r"\d", secret))):
+    if begun or (guessed and (_entropy_bits(secret) < LEAST_BITS or not re.search(r"\d", secret))):
         return text
     found[kind] += 1
     return text[: -len(secret)] + f"[masked: {kind}]"
 
 
-def _bits(text: str) -> float:
+def _entropy_bits(text: str) -> float:
     return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())

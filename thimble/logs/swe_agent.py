@@ -20,11 +20,11 @@ def read(values: Values, name: str) -> list[Log]:
             if message.get("agent") not in (None, "main", "primary"):
                 log.leave_out("message of another agent")
             elif message.get("is_demo") or message.get("message_type") == "demonstration":
-                log.add(*_said(message, log))
+                log.add(*_read_message(message, log))
             else:
                 if prompt:
-                    log.send([entry for one in prompt for entry in _said(one, log)])
-                log.say(_said(message, log))
+                    log.set_prompt([entry for one in prompt for entry in _read_message(one, log)])
+                log.append(_read_message(message, log))
         log.leave_out_rest(run, "history")
         if not any(prompts):
             log.notes.append("The file does not say which results were elided from a prompt.")
@@ -33,5 +33,5 @@ def read(values: Values, name: str) -> list[Log]:
     return [log]
 
 
-def _said(message: Json, log: Log) -> list[Entry]:
+def _read_message(message: Json, log: Log) -> list[Entry]:
     return read_message({**message, "tool_call_id": dig(message, "tool_call_ids", 0)}, log)

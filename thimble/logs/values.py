@@ -29,7 +29,7 @@ def read_values(path: Path, torn: list[str]) -> Generator[Any]:
     try:
         with path.open("rb") as file:
             if file.peek(2)[:2] == ZIP:
-                yield from _zipped(file)
+                yield from _read_zip(file)
                 return
             unpacked = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file
             with io.TextIOWrapper(unpacked, "utf-8-sig", "replace", newline="\n") as text:
@@ -41,7 +41,7 @@ def read_values(path: Path, torn: list[str]) -> Generator[Any]:
         raise UsageError(what, "give the path of a text file, gzipped or not") from error
 
 
-def _zipped(file: IO[bytes]) -> Iterator[Any]:
+def _read_zip(file: IO[bytes]) -> Iterator[Any]:
     """The JSON files of a zip, by name: an Inspect log starts with the description of the run."""
     with zipfile.ZipFile(file) as folder:
         for name in sorted(folder.namelist()):
@@ -55,7 +55,7 @@ def _read(file: IO[str], torn: list[str]) -> Iterator[Any]:
     try:
         yield json.loads(first)
     except (ValueError, RecursionError):
-        yield from _in_a_row(first + file.read(MOST_CHARACTERS), torn)
+        yield from _iter_values(first + file.read(MOST_CHARACTERS), torn)
         return
     for line in lines:
         if line.strip():
@@ -72,7 +72,7 @@ def _lines(file: IO[str]) -> Iterator[str]:
         yield line
 
 
-def _in_a_row(text: str, torn: list[str]) -> Iterator[Any]:
+def _iter_values(text: str, torn: list[str]) -> Iterator[Any]:
     """The values of a text that may span lines, or the text itself if there are none."""
     decoder, at = json.JSONDecoder(), 0
     while at < len(text):

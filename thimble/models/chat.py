@@ -11,8 +11,8 @@ from typing import Any
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Role, Schema, ToolCall
 from thimble.agent.repair import Repaired, repair
-from thimble.models.text_observations import as_written, recognise
-from thimble.models.wire.calls import sendable
+from thimble.models.text_observations import read_observations, write_as_text
+from thimble.models.wire.calls import make_sendable
 
 Entry = Mapping[str, Any]
 """One message as other programs write it, with any other keys that they add."""
@@ -25,7 +25,7 @@ KNOWN_ROLES: Mapping[object, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-TAKEN: Mapping[object, str] = {
+KEY_TREATMENT: Mapping[object, str] = {
     "reasoning_content": "thinking",
     "reasoning": "thinking",
     "reasoning_details": "thinking",
@@ -50,7 +50,7 @@ IMAGE_TOKENS = 1_105
 MESSAGES = "give a list of chat-completions messages: {role, content, tool_calls, tool_call_id}"
 UNREADABLE = "unreadable"
 """The name for a call without a name, since servers require one."""
-RAW = "wrote arguments that no server can read as the object {_raw: text}"
+UNREADABLE_ARGUMENTS = "wrote arguments that no server can read as the object {_raw: text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Conversation:
 def read_conversation(document: object, observations: str | None = None) -> Conversation:
     """The conversation in a list of messages, or in an object with `messages`; a `system` next to them goes first.
 
-    `observations` is a pattern of `recognise`.
+    `observations` is a pattern of `read_observations`.
 
     Raises:
         UsageError: the document is not a conversation, or a part of it is not supported; the error names the part.
@@ -76,19 +76,19 @@ def read_conversation(document: object, observations: str | None = None) -> Conv
         raise UsageError(
             f"an object without `messages`; it has {', '.join(map(str, given)) or 'no keys':.80}", MESSAGES
         )
-    functions = [{"type": "function", "function": function} for function in _listed(given.get("functions"))]
-    tools = _listed(given.get("tools")) or functions
+    functions = [{"type": "function", "function": function} for function in _as_list(given.get("functions"))]
+    tools = _as_list(given.get("tools")) or functions
     if not all(isinstance(tool, Mapping) for tool in tools):
         raise UsageError("tools is not a list of objects", "give tools as a chat-completions server takes them")
     if given.get("system"):
-        entries = [{"role": "system", "content": given["system"]}, *_listed(entries)]
+        entries = [{"role": "system", "content": given["system"]}, *_as_list(entries)]
     messages = read_messages(entries)
-    sent = [*map(sendable, messages)]
+    sent = [*map(make_sendable, messages)]
     repaired = repair(sent)
     for before, after in zip(messages, sent, strict=True):
         if before is not after:
-            repaired.note(RAW, after)
-    repaired.messages = recognise(repaired.messages, observations)
+            repaired.note(UNREADABLE_ARGUMENTS, after)
+    repaired.messages = read_observations(repaired.messages, observations)
     return Conversation(entries, repaired, tools)
 
 
@@ -120,16 +120,16 @@ def write_message(message: Message, entry: Entry | None = None) -> dict[str, Any
         entry: The original form of the message, if any. Unchanged values are written as in the entry, unknown keys
             and content parts included; an entry without changes comes back equal.
     """
-    message = as_written(message)
+    message = write_as_text(message)
     before, written = _message(entry, 0) if entry else None, dict(entry or {})
     if not before or before.role != message.role or written["role"] == "function":
         written["role"] = message.role
     if before and before.thinking != message.thinking:
-        written = {key: value for key, value in written.items() if TAKEN.get(key) != "thinking"}
+        written = {key: value for key, value in written.items() if KEY_TREATMENT.get(key) != "thinking"}
     same = before and (before.content, before.thinking) == (message.content, message.thinking)
-    if not same or not _is_taken(written.get("content"), message):
+    if not same or not _is_accepted(written.get("content"), message):
         written["content"] = message.content
-        if message.thinking and not any(TAKEN.get(key) == "thinking" for key in written):
+        if message.thinking and not any(KEY_TREATMENT.get(key) == "thinking" for key in written):
             written["reasoning_content"] = message.thinking
     written.pop("function_call", None)
     if message.calls:
@@ -144,7 +144,7 @@ def write_message(message: Message, entry: Entry | None = None) -> dict[str, Any
     return written
 
 
-def _is_taken(content: object, message: Message) -> bool:
+def _is_accepted(content: object, message: Message) -> bool:
     """Whether a server accepts this content of the message: text, typed parts, or none if there are calls."""
     if isinstance(content, list):
         return bool(content) and all(isinstance(part, Mapping) and part.get("type") for part in content)
@@ -171,9 +171,9 @@ def _read(entry: object, id_: str) -> Message:
         raise ValueError(f"has the role {str(role)[:40]!r}: the roles are {', '.join(map(str, KNOWN_ROLES))}")
     content = entry.get("refusal") if content is None else content
     said = [_part(part) for part in (content if isinstance(content, list) else [content or ""])]
-    said += [_taken(key, one) for key in entry if key in TAKEN for one in _listed(entry[key])]
+    said += [_taken(key, one) for key in entry if key in KEY_TREATMENT for one in _as_list(entry[key])]
     old = entry.get("function_call")
-    calls = _listed(entry.get("tool_calls")) or [{"function": old}] * bool(old)
+    calls = _as_list(entry.get("tool_calls")) or [{"function": old}] * bool(old)
     if content is None and not calls and not any(words for _, words in said):
         raise ValueError(f"has neither content nor calls; it has {', '.join(map(str, entry)):.80}")
     return Message(
@@ -189,12 +189,12 @@ def _read(entry: object, id_: str) -> Message:
 
 
 def _part(part: object) -> tuple[str, str]:
-    """The treatment of a content part, as in `TAKEN`, and its words."""
+    """The treatment of a content part, as in `KEY_TREATMENT`, and its words."""
     if isinstance(part, str):
         return "text", part
     if not isinstance(part, Mapping):
         raise ValueError("has a content that is neither text nor a list of parts")
-    if (name := _string(part.get("type"))) in TAKEN:
+    if (name := _string(part.get("type"))) in KEY_TREATMENT:
         return _taken(name, part)
     text = part.get("text", part.get("refusal"))
     if not isinstance(text, str):
@@ -203,19 +203,19 @@ def _part(part: object) -> tuple[str, str]:
 
 
 def _taken(name: str, value: object) -> tuple[str, str]:
-    if TAKEN[name] == "refused":
+    if KEY_TREATMENT[name] == "refused":
         raise ValueError(f"has {name}, which is not of the chat-completions form")
-    return TAKEN[name], _thought(value) if TAKEN[name] == "thinking" else f"[{name}]"
+    return KEY_TREATMENT[name], _thinking_text(value) if KEY_TREATMENT[name] == "thinking" else f"[{name}]"
 
 
-def _thought(value: object) -> str:
+def _thinking_text(value: object) -> str:
     """The words of thinking: a text, or the texts of the parts that servers send, encrypted ones unchanged."""
     if isinstance(value, Mapping):
         value = [value.get(key) for key in ("thinking", "text", "summary", "reasoning", "data")]
-    return "\n".join(filter(None, map(_thought, value))) if isinstance(value, list) else _string(value)
+    return "\n".join(filter(None, map(_thinking_text, value))) if isinstance(value, list) else _string(value)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value] if value else []
 
 

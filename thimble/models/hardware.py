@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import accumulate, combinations, pairwise
 from typing import TYPE_CHECKING
 
-from thimble.agent.prefix_cache import FACTOR, LEAST_CALLS, Timed, seconds_per_token
+from thimble.agent.prefix_cache import AGREEMENT_FACTOR, LEAST_CALLS, Timed, seconds_per_token
 
 if TYPE_CHECKING:
     from thimble.agent.ledger import Call
 
-LEAST_OUTPUT = 8
+MIN_OUTPUT_TOKENS = 8
 """Tokens of the shortest reply in the fit: a shorter one says little about the seconds per token."""
-LEAST_SPREAD = 1.5
+MIN_CONTEXT_SPREAD = 1.5
 """Minimum ratio of the longest context to the shortest one: below it, the slope cannot be estimated."""
 NEWEST_CALLS = 100
 """Calls in the fit: the server may have changed since older ones."""
@@ -87,11 +87,11 @@ def fit_hardware(calls: Iterable[Call]) -> Hardware | None:
     """
     newest = [*calls][-NEWEST_CALLS:]
     timed = [call.timed for call in newest if call.timed]
-    points = [*filter(None, map(_point, newest))]
+    points = [*filter(None, map(_decode_point, newest))]
     contexts = [context for context, _ in points]
-    if min(len(timed), len(points)) < LEAST_CALLS or max(contexts) < LEAST_SPREAD * min(contexts):
+    if min(len(timed), len(points)) < LEAST_CALLS or max(contexts) < MIN_CONTEXT_SPREAD * min(contexts):
         return None
-    height, slope = _line(points)
+    height, slope = _fit_line(points)
     loads = [call.usage.load_seconds or 0.0 for call in newest]
     return Hardware(1 / _seconds_per_token(timed), height, slope, max(loads))
 
@@ -102,18 +102,18 @@ def _seconds_per_token(timed: Sequence[Timed]) -> float:
 
     about = seconds_per_token(timed)
     rates = [call.seconds / call.computed for call in timed]
-    return median([rate for rate in rates if about / FACTOR <= rate <= about * FACTOR] or [about])
+    return median([rate for rate in rates if about / AGREEMENT_FACTOR <= rate <= about * AGREEMENT_FACTOR] or [about])
 
 
-def _point(call: Call) -> tuple[float, float] | None:
+def _decode_point(call: Call) -> tuple[float, float] | None:
     """The context in the middle of a reply, in tokens, and the seconds per output token; None if not known."""
     prompt, output, seconds = call.prompt.tokens, call.output.tokens, call.usage.decode_seconds
-    if prompt is None or output is None or output < LEAST_OUTPUT or not seconds:
+    if prompt is None or output is None or output < MIN_OUTPUT_TOKENS or not seconds:
         return None
     return prompt + output / 2, seconds / output
 
 
-def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def _fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """The intercept and the slope of the line through most of these points, neither below 0."""
     from statistics import median
 
@@ -124,7 +124,7 @@ def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return max(0.0, median(seconds - slope * context for context, seconds in points)), slope
 
 
-def _described(weights: float, kv: float, bandwidth: float, prefill: float, load_seconds: float = 0.0) -> Hardware:
+def _make_hardware(weights: float, kv: float, bandwidth: float, prefill: float, load_seconds: float = 0.0) -> Hardware:
     """Hardware by its figures: bytes of the weights and of a token's keys and values, bytes and tokens per second.
 
     Decode is bound by memory: for each token the weights and the keys and values of the context are read once.
@@ -132,7 +132,7 @@ def _described(weights: float, kv: float, bandwidth: float, prefill: float, load
     return Hardware(prefill, weights / bandwidth, kv / bandwidth, load_seconds)
 
 
-COMPUTES = 0.63
+ATTAINED_SHARE = 0.63
 """The share of its peak FLOP/s that a machine reaches in prefill, at 2 FLOP per parameter and token.
 
 From the case study: 2 x 32.8e9 x 3,000 = 197 of the 312 TFLOP/s of an A100.
@@ -141,18 +141,20 @@ From the case study: 2 x 32.8e9 x 3,000 = 197 of the 312 TFLOP/s of an A100.
 HARDWARE: Mapping[str, Hardware] = {
     # The case study of the CoMem paper (3.3): W = 2e12 bytes/s, S = 2e-4 GB, P = 3,000 tokens/s.
     # Qwen3-32B has 32.8e9 parameters of 2 bytes.
-    "a100-32b": _described(weights=65.6e9, kv=2e5, bandwidth=2e12, prefill=3000),
+    "a100-32b": _make_hardware(weights=65.6e9, kv=2e5, bandwidth=2e12, prefill=3000),
     # A memory model beside it, on an A100 of its own: Qwen3-4B has 4.0e9 parameters of 2 bytes.
     # Keys and values: 2 x 36 layers x 8 heads x 128 numbers x 2 bytes. An A100 computes 312e12 FLOP/s.
-    "a100-4b": _described(weights=8.0e9, kv=147_456, bandwidth=2e12, prefill=COMPUTES * 312e12 / 2 / 4.0e9),
+    "a100-4b": _make_hardware(weights=8.0e9, kv=147_456, bandwidth=2e12, prefill=ATTAINED_SHARE * 312e12 / 2 / 4.0e9),
     # Fast: Qwen3-8B has 8.2e9 parameters of 2 bytes; 36 layers, 8 heads of keys and values of 128 numbers of 2 bytes.
     # An H100 (SXM) reads 3.35e12 bytes/s and computes 989e12 FLOP/s.
-    "h100-8b": _described(weights=16.4e9, kv=147_456, bandwidth=3.35e12, prefill=COMPUTES * 989e12 / 2 / 8.2e9),
+    "h100-8b": _make_hardware(
+        weights=16.4e9, kv=147_456, bandwidth=3.35e12, prefill=ATTAINED_SHARE * 989e12 / 2 / 8.2e9
+    ),
     # Slow: Qwen2.5-7B has 7.6e9 parameters; in 4 bits (Q4_K_M) its file has 4.7e9 bytes.
     # Keys and values: 2 x 28 layers x 4 heads x 128 numbers x 2 bytes. The laptop reads 100e9 bytes/s from memory and
     # 3e9 bytes/s from disk, and its GPU computes 3.6e12 FLOP/s (as an Apple M2).
-    "laptop-7b": _described(
-        weights=4.7e9, kv=57_344, bandwidth=100e9, prefill=COMPUTES * 3.6e12 / 2 / 7.6e9, load_seconds=4.7 / 3
+    "laptop-7b": _make_hardware(
+        weights=4.7e9, kv=57_344, bandwidth=100e9, prefill=ATTAINED_SHARE * 3.6e12 / 2 / 7.6e9, load_seconds=4.7 / 3
     ),
 }
 """Described machines by name. Each number is derived from the facts beside it; none is measured."""

@@ -12,7 +12,7 @@ from thimble.models.hardware import HARDWARE, Hardware
 
 Pace = Hardware | None
 """How fast a model replies; None for no delay."""
-MOST_RATE = 10_000
+MAX_RATE = 10_000
 """The highest pace that is a number, in tokens a second."""
 LEGAL = {"prefill": (0.1, 1e9), "token_seconds": (0.0, 60.0), "slope": (0.0, 1.0), "load_seconds": (0.0, 600.0)}
 """The lowest and highest value of each number of a row; the units are those of `Hardware`."""
@@ -22,13 +22,13 @@ PACE_WORDS = ("inf", "infinity", "nan", "key", "original")
 """Names that mean something else as a pace."""
 
 
-def machines(text: str, rows: Mapping[str, Hardware]) -> tuple[Hardware, Hardware] | None:
+def parse_machines(text: str, rows: Mapping[str, Hardware]) -> tuple[Hardware, Hardware] | None:
     """The machines of the agent's model and of the memory model, if a pace names one of these rows, or two."""
     names = [name.strip() for name in text.split(",")]
     return (rows[names[0]], rows[names[-1]]) if len(names) <= 2 and rows.keys() >= {*names} else None
 
 
-def paces(text: str, rows: Mapping[str, Hardware] = HARDWARE) -> tuple[Pace, Pace]:
+def parse_paces(text: str, rows: Mapping[str, Hardware] = HARDWARE) -> tuple[Pace, Pace]:
     """The paces of the agent's model and of the memory model, from the value of `--pace`.
 
     A number of tokens a second (the prompt then takes no time; at 0 the reply does not either), a name of these rows,
@@ -37,16 +37,16 @@ def paces(text: str, rows: Mapping[str, Hardware] = HARDWARE) -> tuple[Pace, Pac
     Raises:
         ValueError: the value has another form.
     """
-    if named := machines(text, rows):
+    if named := parse_machines(text, rows):
         return named
     rate = float(text)
-    if not 0 <= rate <= MOST_RATE:
+    if not 0 <= rate <= MAX_RATE:
         raise ValueError
     pace = Hardware(math.inf, 1 / rate) if rate else None
     return pace, pace
 
 
-def own_rows(table: object, called: str) -> dict[str, Hardware]:
+def read_hardware(table: object, called: str) -> dict[str, Hardware]:
     """The rows `[hardware.NAME]` of a settings file; `called` is its name in errors.
 
     Raises:

@@ -12,9 +12,9 @@ from thimble.agent.protocols import ModelId
 
 HIGHEST_PRICES = {"cached": 1.0, "output": 1000.0, "dollars": 1000.0}
 """The names on a card, and the highest price of each."""
-LEAST_CALLS = 4
+MIN_CALLS = 4
 """The fewest calls with timings for an estimate."""
-TOO_ALIKE = 0.001
+MIN_SQUARED_SINE = 0.001
 """If the squared sine between the two columns of the fit is below this, they cannot be separated."""
 
 
@@ -45,7 +45,7 @@ def read_prices(text: str) -> Prices:
     return Prices(**given)
 
 
-def fixed(card: Prices) -> Callable[[Sequence[Call], ModelId], Prices]:
+def fixed_card(card: Prices) -> Callable[[Sequence[Call], ModelId], Prices]:
     """The same card for all calls and models."""
     return lambda calls, model: card
 
@@ -103,7 +103,7 @@ class _Fit:
     def _seconds(self) -> tuple[float, float]:
         """Seconds per computed token and per cached token; zeros if the calls cannot separate them."""
         determinant = self.xx * self.yy - self.xy * self.xy
-        if self.rows < LEAST_CALLS or determinant <= TOO_ALIKE * self.xx * self.yy:
+        if self.rows < MIN_CALLS or determinant <= MIN_SQUARED_SINE * self.xx * self.yy:
             return 0.0, 0.0
         a = (self.xt * self.yy - self.yt * self.xy) / determinant
         b = (self.yt * self.xx - self.xt * self.xy) / determinant

@@ -6,7 +6,7 @@ import re
 
 from thimble.agent.errors import ModelError
 from thimble.models.server import DEFAULT_MODEL, CallUnreadable, OptionRefused, TooLong, ToolsRefused
-from thimble.models.wire.http import LOWER
+from thimble.models.wire.http import LOWER_THE_BUDGET
 from thimble.models.wire.retry import Busy
 
 WITH_TOOLS = (
@@ -33,7 +33,7 @@ REFUSALS: tuple[tuple[str, type[ModelError], str, str], ...] = (
         r"|(prompt|input|request|messages?)\b.{0,40}\b(too (long|large|many)|exceed)|too many (input )?tokens",
         TooLong,
         "the prompt and its reply are longer than the model's context: {error}",
-        f"{LOWER}, or give the model a longer context",
+        f"{LOWER_THE_BUDGET}, or give the model a longer context",
     ),
     (
         r"temperature|'seed'",

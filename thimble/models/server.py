@@ -29,7 +29,7 @@ THINKING_TOKENS = 4_096
 """Room for thinking, in addition to the reply."""
 
 
-def fitting(context: int, thinks: bool = False) -> int:
+def largest_budget(context: int, thinks: bool = False) -> int:
     """The largest budget whose prompts and replies fit into a context of this many tokens, with any thinking.
 
     If none fits, the minimum budget.
@@ -40,12 +40,12 @@ def fitting(context: int, thinks: bool = False) -> int:
 def too_small(model: str, holds: int, wanted: int, thinks: bool = False) -> str:
     """The warning for a model whose context is smaller than the budget may need."""
     what = f"{model} holds {holds:,} tokens of prompt and reply, and this budget needs up to {wanted:,}"
-    budget = fitting(holds, thinks)
+    budget = largest_budget(holds, thinks)
     fits = budget + REPLY_TOKENS + THINKING_TOKENS * thinks <= holds
     return f"{what}: {f'/budget {budget}' if fits else 'choose a model with a longer context (/model)'}"
 
 
-def named(names: Sequence[str]) -> str:
+def name_models(names: Sequence[str]) -> str:
     """Names of models for an error: the first eight, and how many more there are."""
     more = len(names) - NAMES_TOLD
     return ", ".join(names[:NAMES_TOLD]) + (f" and {more} more" if more > 0 else "")

@@ -34,7 +34,7 @@ CALL = re.compile(
 NONE_RECOGNISED = "0 observations recognised: --observations PATTERN says which user messages are results of a tool"
 
 
-def recognise(messages: Sequence[Message], pattern: str | None = None) -> list[Message]:
+def read_observations(messages: Sequence[Message], pattern: str | None = None) -> list[Message]:
     """The messages; each observation in a user message becomes the result of a call in the assistant message before it.
 
     Precise first: both have the form of a known protocol, or the user's message matches the pattern, a regular
@@ -56,15 +56,15 @@ def recognise(messages: Sequence[Message], pattern: str | None = None) -> list[M
     return found
 
 
-def as_written(message: Message) -> Message:
+def write_as_text(message: Message) -> Message:
     """The message as its protocol writes it: an observation is a user message, and its call is only in the words."""
     if message.name == TEXT_ACTION:
         return replace(message, role="user", call_id="", name="")
     return replace(message, calls=()) if any(call.name == TEXT_ACTION for call in message.calls) else message
 
 
-def recognised(*runs: Sequence[Message]) -> str:
-    """A line with the number of observations that `recognise` found; "" if all results come from tool calls."""
+def describe_recognised(*runs: Sequence[Message]) -> str:
+    """A line with the number of observations that `read_observations` found; "" if all results come from tool calls."""
     results = [message.name for run in runs for message in run if message.role == "tool"]
     if count := results.count(TEXT_ACTION):
         return f"observations recognised in user messages: {count:,}"

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] in (["lab"], ["workshop"]):
-        return _in_room(arguments[0], arguments[1:])
+        return _run_room(arguments[0], arguments[1:])
     if "_ARGCOMPLETE" in os.environ:
         from thimble.repl.cli.completion import complete
 
@@ -37,10 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # a strategy may raise anything
-        return _report(error, as_json="--json" in arguments)
+        return _report_error(error, as_json="--json" in arguments)
 
 
-def _in_room(room: str, arguments: Sequence[str]) -> int:
+def _run_room(room: str, arguments: Sequence[str]) -> int:
     """Run `python -m thimble.ROOM` in this process and return its exit code: this room imports neither of them."""
     import runpy
 
@@ -54,14 +54,14 @@ def _in_room(room: str, arguments: Sequence[str]) -> int:
     return 0
 
 
-def _report(error: BaseException, as_json: bool) -> int:
+def _report_error(error: BaseException, as_json: bool) -> int:
     """Report an error, ignoring further Ctrl-C, and return its exit code."""
     from thimble.session.sigint import ignore_sigint
 
     with ignore_sigint():
-        from thimble.repl.cli.headless import report
+        from thimble.repl.cli.headless import report_error
 
-        return report(error, as_json)
+        return report_error(error, as_json)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -84,19 +84,19 @@ def _run(arguments: Sequence[str]) -> int:
     except SystemExit:  # raised by --help and --version
         given = None
     except OSError as error:
-        raise _unwritable(error) from error
+        raise _unwritable_output(error) from error
     code = _start(given) if given else 0
     try:
         sys.stdout.flush()
     except OSError as error:
-        raise _unwritable(error) from error
+        raise _unwritable_output(error) from error
     return code
 
 
-def _unwritable(error: OSError) -> Exception:
-    from thimble.repl.screen.streams import unwritable
+def _unwritable_output(error: OSError) -> Exception:
+    from thimble.repl.screen.streams import output_error
 
-    return unwritable(error)
+    return output_error(error)
 
 
 def _start(given: Namespace) -> int:
@@ -136,15 +136,19 @@ def _start(given: Namespace) -> int:
     if not headless and not shown:
         what = "--json needs a prompt" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    session = _opened(given, settings) if given.files_to_open else _session(given, settings, playback, headless)
+    session = (
+        _open_recorded_runs(given, settings)
+        if given.files_to_open
+        else _make_session(given, settings, playback, headless)
+    )
     with _shown_live(session, given.live):
         if headless:
-            from thimble.repl.cli.headless import answer, prompts
+            from thimble.repl.cli.headless import answer, iter_prompts
 
-            return answer(session, prompts(given.prompts, session, first), given.json)
-        from thimble.repl.conversation import interactive
+            return answer(session, iter_prompts(given.prompts, session, first), given.json)
+        from thimble.repl.conversation import converse
 
-        return interactive(session, first)
+        return converse(session, first)
 
 
 def _shown_live(session: Session, where: str | None) -> AbstractContextManager[object]:
@@ -164,22 +168,22 @@ def _settings(given: Namespace) -> Settings:
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
     if given.stage or given.live is not None or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
-        _hide(None)  # the settings themselves may be wrong
+        _hide_private_words(None)  # the settings themselves may be wrong
     settings = resolve_settings(flags)
     if settings.stage or given.live is not None:
-        _hide(settings)
+        _hide_private_words(settings)
     return settings
 
 
-def _hide(settings: Settings | None) -> None:
+def _hide_private_words(settings: Settings | None) -> None:
     """Hide private words in all output."""
-    from thimble.repl.screen.private import private
-    from thimble.repl.screen.sanitise import hide
+    from thimble.repl.screen.private import private_words
+    from thimble.repl.screen.sanitise import hide_words
 
-    hide(private(settings))
+    hide_words(private_words(settings))
 
 
-def _session(given: Namespace, settings: Settings, playback: Playback | None, one_shot: bool) -> Session:
+def _make_session(given: Namespace, settings: Settings, playback: Playback | None, one_shot: bool) -> Session:
     """A new session, a resumed one, or the playback of a recording."""
     from thimble.session.journal import folder as shelf
     from thimble.session.journal.journal import Journal
@@ -193,8 +197,8 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
         )
     if given.resume is not None:
         path = shelf.find_session(settings.session_dir, given.resume)
-        session = Session(*shelf.reopen(settings, path))
-        if not given.resume and (passed := shelf.written_after(path, settings.session_dir)):
+        session = Session(*shelf.reopen_session(settings, path))
+        if not given.resume and (passed := shelf.count_changed_after(path, settings.session_dir)):
             from thimble.tools.wording import count_noun
 
             newer = count_noun(passed, "newer session")
@@ -212,7 +216,7 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
     return session
 
 
-def _opened(given: Namespace, settings: Settings) -> Session:
+def _open_recorded_runs(given: Namespace, settings: Settings) -> Session:
     """The session of the first recorded run in the files; the other runs become sessions to resume."""
     from thimble.repl.cli.open_runs import open_runs
 

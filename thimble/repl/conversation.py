@@ -39,7 +39,7 @@ NEW_HERE = "New here? Type /tour, or ask: What is context rot? What is masking?"
 HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
 
 
-def interactive(session: Session, first: str = "") -> int:
+def converse(session: Session, first: str = "") -> int:
     """Converse until the user leaves, starting with the line `first`; return the exit code.
 
     Raises:
@@ -59,11 +59,11 @@ class Conversation:
         self.plain = plain
         self._interrupts = Interrupts()
         self._introduced = False
-        self._go_on_with(session)
+        self._continue_with(session)
 
-    def _go_on_with(self, session: Session) -> None:
+    def _continue_with(self, session: Session) -> None:
         self.session = session
-        self._prompt = open_prompt(session, self.plain, self.introduce)
+        self._prompt = open_prompt(session, self.plain, self.print_introduction)
         if isinstance(self._prompt, PlainPrompt):
             session.reading.watch(lambda words: say(self.console, words))
 
@@ -77,7 +77,7 @@ class Conversation:
         going = True
         with self._interrupts, silent_keyboard(not self.plain):
             if isinstance(self._prompt, TerminalPrompt):
-                self._prompt.hear()
+                self._prompt.take_typeahead()
             self._greet()
             while going:
                 try:
@@ -88,7 +88,7 @@ class Conversation:
                 except EOFError:
                     going = False
         self.session.leave()
-        self._tell_news()
+        self._print_notices()
         journal = self.session.journal
         if journal.path and journal.path.exists() and not journal.error:
             from thimble.session.journal.folder import found_by
@@ -98,7 +98,7 @@ class Conversation:
             say(self.console, f"Saved as {one_line(by)}. To resume: thimble --resume{which}", "quiet")
         return 0
 
-    def introduce(self) -> None:
+    def print_introduction(self) -> None:
         """Wait for the model and the articles, then print them and the number of tools, once; then the news."""
         if not self._introduced:
             self._wait()
@@ -111,7 +111,7 @@ class Conversation:
             if not (agent.backend.counter.exact or self.session.playback):
                 words.append("tokens are estimates (~)")
             say(self.console, " · ".join(words), "quiet")
-        self._tell_news()
+        self._print_notices()
 
     def _wait(self) -> None:
         """Wait until model and articles are ready, and show which is missing. Raises Stopped at Ctrl-C."""
@@ -142,14 +142,14 @@ class Conversation:
 
             show_resumed(self.session, self.console)
         if tour := tour_of(self.session):
-            from thimble.repl.commands.tour import waiting
+            from thimble.repl.commands.tour import waiting_line
 
-            say(self.console, waiting(tour), "quiet")
+            say(self.console, waiting_line(tour), "quiet")
         elif self._is_new():
             self._prompt.greet("", NEW_HERE)
         if isinstance(self._prompt, PlainPrompt):
             try:
-                self.introduce()
+                self.print_introduction()
             except Stopped as stop:
                 say(self.console, stop.what)
 
@@ -161,7 +161,7 @@ class Conversation:
     def _step(self, text: str) -> bool:
         with self._interrupts.allowed():
             self.session.reload()
-        self._tell_news()
+        self._print_notices()
         if not text:
             return True
         from thimble.repl.commands.command import normalise_line
@@ -173,14 +173,14 @@ class Conversation:
                 self._wait()
             question = self._command(text)
         if question:
-            self.introduce()
+            self.print_introduction()
             self._ask(question)
-        self._tell_news()
+        self._print_notices()
         if question is not None and tour_of(self.session):
-            from thimble.repl.commands.tour import guide
+            from thimble.repl.commands.tour import advance_tour
 
-            self.introduce()  # before the words of a step, which belong to the prompt below them
-            guide(self.session, self.console)
+            self.print_introduction()  # before the words of a step, which belong to the prompt below them
+            advance_tour(self.session, self.console)
         return question is not None
 
     def _read(self) -> str:
@@ -203,9 +203,9 @@ class Conversation:
         except ThimbleError as error:
             show_error(self.console, error)
         except (Exception, SystemExit):
-            self._bug()
+            self._print_traceback()
         if self.session.successor:
-            self._go_on_with(self.session.successor)
+            self._continue_with(self.session.successor)
         self._space()
         return question
 
@@ -229,13 +229,13 @@ class Conversation:
         except KeyboardInterrupt as stop:
             if not answered:
                 say(self.console, str(stop) or ANSWER_STOPPED, "warn")
-            self._foot()
+            self._print_footer()
         except ThimbleError as error:
             show_error(self.console, error)
         except (Exception, SystemExit):
-            self._bug()
+            self._print_traceback()
         else:
-            self._foot()
+            self._print_footer()
         self._reveal()
         self._space()
 
@@ -249,21 +249,21 @@ class Conversation:
             return Screen(self.console)
         from thimble.repl.screen.stage import Stage
 
-        return Stage(self.console, self._presenter)
+        return Stage(self.console, self._wait_for_presenter)
 
-    def _presenter(self) -> bool:
+    def _wait_for_presenter(self) -> bool:
         """Wait for the presenter; return whether to wait at the next step, too."""
         with self._interrupts.allowed():
             return wait_for_key()
 
-    def _foot(self) -> None:
+    def _print_footer(self) -> None:
         from rich.text import Text
 
-        from thimble.repl.screen.footer import FROM_MEMORY, context, footer
+        from thimble.repl.screen.footer import FROM_MEMORY, context, footer_line
         from thimble.repl.screen.trace import PLAIN_WIDTH
 
         agent = self.session.agent
-        shown = Text(footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="quiet")
+        shown = Text(footer_line(agent, PLAIN_WIDTH if self.plain else self.console.width), style="quiet")
         for style in ("not dim", context(agent).level):
             shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
         for style in ("not dim", "warn"):
@@ -277,11 +277,11 @@ class Conversation:
 
             show_reveal(self.session, self.console)
 
-    def _tell_news(self) -> None:
-        for notice in self.session.news():
+    def _print_notices(self) -> None:
+        for notice in self.session.take_notices():
             say(self.console, notice, "warn")
 
-    def _bug(self) -> None:
+    def _print_traceback(self) -> None:
         """Print the traceback of an unexpected error, such as a bug in a user's strategy."""
         say(self.console, traceback.format_exc(), "error")
         say(self.console, "That was a bug in thimble or in your own strategy. The session continues.", "warn")

@@ -13,7 +13,7 @@ from thimble.tools.wording import count_noun
 if TYPE_CHECKING:
     from thimble.corpus.library import Library
 
-SOON = 200
+MAX_SILENT_FILES = 200
 """Up to this many files are read without a report of progress."""
 
 
@@ -56,10 +56,10 @@ class Reading:
 
     def embedded(self, done: int, of: int) -> None:
         """Report that `done` of `of` passages are embedded."""
-        self._say(f"embedding {done:,} of {count_noun(of, 'passage')}" if SOON < of != done else "")
+        self._say(f"embedding {done:,} of {count_noun(of, 'passage')}" if MAX_SILENT_FILES < of != done else "")
 
     def _step(self, done: int, of: int) -> None:
-        if of > SOON and done % 10 == 0:
+        if of > MAX_SILENT_FILES and done % 10 == 0:
             self._say(f"reading {done:,} of {count_noun(of, 'article')}")
 
     def _say(self, words: str) -> None:

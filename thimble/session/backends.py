@@ -12,7 +12,7 @@ from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.protocols import Backend, ModelId
 from thimble.models import READER, backend_on, call_room, find_server, make_reader, server_at
 from thimble.models.gguf import is_file
-from thimble.models.pace import machines
+from thimble.models.pace import parse_machines
 from thimble.models.server import DEFAULT_MODEL, NoModel, ServedBackend, Server, ServerOptions
 from thimble.models.wire.address import hide_logins, is_loopback
 from thimble.session.once import Once
@@ -82,7 +82,7 @@ class Backends:
             found += self.server.models() if self.has_server() else ()
         return list(dict.fromkeys([*found, *self.local().models()]))
 
-    def names_soon(self) -> list[str]:
+    def names_within_limit(self) -> list[str]:
         """The names known within `NAMES_SECONDS`; those of a slower server are included the next time."""
         if not (self._asking and self._asking.is_alive()):
             self._asking = Thread(target=self._ask_names, daemon=True)
@@ -132,11 +132,11 @@ class Backends:
         server = self.server_of(kind) if kind else self.server
         return self._model(server, model)
 
-    def widened(self, backend: Backend) -> Backend:
+    def with_widest_budget(self, backend: Backend) -> Backend:
         """The same model with room for the widest budget, if a server runs it."""
         return backend.with_room(call_room(self.widest)) if isinstance(backend, ServedBackend) else backend
 
-    def first(self) -> Backend:
+    def first_backend(self) -> Backend:
         """The model to start with. Raises UsageError, and ModelError if the requested one cannot be used."""
         if self.playback:
             return self.playback.first_model()
@@ -148,7 +148,7 @@ class Backends:
         except ModelError as error:
             pulls = self.can_pull and isinstance(error, NoModel)
             if (pulls or wanted.backend == AUTO) and not wanted.model:
-                return self._reader_because(error.what, f"/pull {DEFAULT_MODEL}" if pulls else error.fix)
+                return self._fall_back_to_reader(error.what, f"/pull {DEFAULT_MODEL}" if pulls else error.fix)
             raise
 
     def side_model(self, which: SideName) -> Backend | None:
@@ -159,7 +159,7 @@ class Backends:
         said = getattr(self.settings, which)
         name, at, url = said.rpartition("@")
         if at and not (name and url):
-            raise UsageError(f"{called(which)} cannot be {hide_logins(said)!r}", "write NAME or NAME@URL")
+            raise UsageError(f"{side_model_name(which)} cannot be {hide_logins(said)!r}", "write NAME or NAME@URL")
         name, url = (name, url) if at else (url, "")
         if name == READER or (which == "memory" and not name and "," in self.settings.pace):
             return make_reader(self.settings.paces[1])
@@ -168,12 +168,13 @@ class Backends:
         server = find_server(url, self._options) if url else self.server
         if server is None:
             raise ModelError(
-                f"{called(which)} cannot be used: no model server answers at {url}", "start it, or check the URL"
+                f"{side_model_name(which)} cannot be used: no model server answers at {url}",
+                "start it, or check the URL",
             )
         try:
             return backend_on(server, server.choose(name), call_room(self.widest)) if url else self._model(server, name)
         except ModelError as error:
-            what = f"{called(which)} cannot be used: {error.what}"
+            what = f"{side_model_name(which)} cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or use --{which} {READER}") from error
 
     def summariser(self, model: Backend) -> Backend:
@@ -187,7 +188,7 @@ class Backends:
             self.notify(f"{why}: the built-in reader summarises, in extracts; {own}.")
         return self.reader()
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """End the processes of this machine's models."""
         if self.local.is_made:
             self.local().end()
@@ -210,7 +211,7 @@ class Backends:
 
     def _reader(self) -> Backend:
         pace, hardware = self.settings.pace, self.settings.hardware
-        if machines(pace, hardware):
+        if parse_machines(pace, hardware):
             self.notify(f"The reader sleeps at the pace of {pace}: its seconds are those of a described machine.")
         return make_reader(self.settings.paces[0])
 
@@ -249,13 +250,13 @@ class Backends:
         url, way_out = self.server_of("ollama").url, f"install Ollama, then ollama pull {DEFAULT_MODEL}"
         if is_installed() and (here := self.local().models()):
             way_out = f"{'/model' if self.can_pull else '--model'} {here[0]}"
-        return self._reader_because(f"No model server at {url}", way_out)
+        return self._fall_back_to_reader(f"No model server at {url}", way_out)
 
-    def _reader_because(self, why: str, way_out: str) -> Backend:
+    def _fall_back_to_reader(self, why: str, way_out: str) -> Backend:
         self.notify(f"{why}: the built-in reader answers, with extracts only. For a model, {way_out}.")
         return self.reader()
 
 
-def called(which: SideName) -> str:
+def side_model_name(which: SideName) -> str:
     """The name of a side model in errors."""
     return "the memory model" if which == "memory" else "the summariser"

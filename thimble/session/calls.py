@@ -23,4 +23,4 @@ def fails_to_call(agent: Agent, question: str, library: Library) -> bool:
 
     search = Search(library)
     best = search.find(question, 1) if "?" in question else []
-    return bool(best) and best[0].score >= search.enough and not any(shown_by_tools(agent.history))
+    return bool(best) and best[0].score >= search.min_score and not any(shown_by_tools(agent.history))

@@ -10,22 +10,22 @@ from thimble.agent.errors import BudgetError, ToolError
 from thimble.agent.events import Answered
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
-from thimble.agent.prompts import DELEGATE
+from thimble.agent.prompts import DELEGATE_PROMPT
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.models.prices import fixed
+from thimble.models.prices import fixed_card
 
 BRIEF_WORDS = 250
 """The length of the brief that the prompt asks for."""
-TOKENS = 500
+MAX_BRIEF_TOKENS = 500
 """The most tokens of a brief; a longer one is cut."""
-WRITING = {"save_note"}
+WRITING_TOOLS = {"save_note"}
 """Tools that a sub-agent does not get: it only reads."""
 
 
-def brief(agent: Agent, task: str, strategy: Strategy) -> str:
-    """A sub-agent's report on a task in at most `TOKENS` tokens; it says so if it was cut.
+def write_brief(agent: Agent, task: str, strategy: Strategy) -> str:
+    """A sub-agent's report on a task in at most `MAX_BRIEF_TOKENS` tokens; it says so if it was cut.
 
     The sub-agent uses the agent's backend, budget and usual tools except those that write, and none on demand. It has
     its own history, ledger and strategy. The agent's side model reports each of its model calls, failed ones too.
@@ -34,17 +34,17 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
         ToolError: the budget cannot hold the task, or there is no answer.
         ModelError: the server cannot be used.
     """
-    backend = agent.side.reporting(agent.backend, "delegate")
+    backend = agent.side.with_reports(agent.backend, "delegate")
     reader = Agent(
         backend=backend,
         strategy=strategy,
-        state=State("delegate", agent.limit, DELEGATE.format(words=BRIEF_WORDS)),
-        tools={name: tool for name, tool in agent.tools.items() if name not in WRITING},
+        state=State("delegate", agent.limit, DELEGATE_PROMPT.format(words=BRIEF_WORDS)),
+        tools={name: tool for name, tool in agent.tools.items() if name not in WRITING_TOOLS},
         side=SideModel(backend),
         max_turns=agent.max_turns,
         max_output=agent.max_output,
         temperature=agent.temperature,
-        prices=fixed(agent.price_card()),
+        prices=fixed_card(agent.price_card()),
         examples=agent.examples,
     )
     try:
@@ -53,7 +53,7 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
         raise ToolError(f"{error.what}: give a shorter task") from error
     if not text:
         raise ToolError("the sub-agent returned an empty answer; rephrase the task or read the source yourself")
-    return cut_to_tokens(text, TOKENS, agent.backend.counter)
+    return cut_to_tokens(text, MAX_BRIEF_TOKENS, agent.backend.counter)
 
 
 def cut_to_tokens(text: str, most: int, counter: Counter) -> str:

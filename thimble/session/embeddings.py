@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 INSTALL = "pip install --no-deps wordllama"
 
 
-def folder() -> Path:
+def vectors_folder() -> Path:
     """The folder of cached vectors, with a file for each model."""
     from platformdirs import user_cache_dir
 
@@ -37,11 +37,11 @@ def embedder_of(settings: Settings, progress: Callable[[int, int], object] = lam
     """
     from thimble.models.embeddings.kept import KeptEmbedder
 
-    embedder = unkept(settings)
-    return KeptEmbedder(embedder, folder(), progress) if embedder else None
+    embedder = make_uncached(settings)
+    return KeptEmbedder(embedder, vectors_folder(), progress) if embedder else None
 
 
-def unkept(settings: Settings) -> Embedder | None:
+def make_uncached(settings: Settings) -> Embedder | None:
     """The same embedder without the cache. Raises UsageError."""
     from thimble.models import embedder_on, server_at
     from thimble.models.embeddings.static import static_embedder

@@ -6,9 +6,9 @@ import errno
 import os
 import sys
 
-HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+LOCK_HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 """The errors if another process holds the lock; any other error means that locks are not supported here."""
-LOCKED_AT = 1 << 40
+LOCK_OFFSET = 1 << 40
 """The byte to lock on Windows: far after the data, since others cannot read locked bytes."""
 
 
@@ -23,13 +23,13 @@ def lock_file(file: int) -> None:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(file, LOCKED_AT, os.SEEK_SET)
+            os.lseek(file, LOCK_OFFSET, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno in HELD:
+        if error.errno in LOCK_HELD:
             raise BlockingIOError(error.errno, error.strerror) from error
         raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from thimble.agent import foreign
 from thimble.agent.agent import Grounds
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
-from thimble.agent.prompts import CANNOT
+from thimble.agent.prompts import CANNOT_ANSWER
 from thimble.corpus.question_form import needs_context
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ CITED = re.compile(
 
 Small models write the word of the system prompt before it: [slug: x].
 """
-DECLINED = re.compile(CANNOT.replace("cannot", r"can(?:\s?not|['’]t)").replace(" ", r"\s+"), re.IGNORECASE)
-ECHO = 40
+DECLINED = re.compile(CANNOT_ANSWER.replace("cannot", r"can(?:\s?not|['’]t)").replace(" ", r"\s+"), re.IGNORECASE)
+MIN_QUOTED_CHARACTERS = 40
 """A quotation of a text is recognised by this many characters: a result may quote no more of a long one."""
 
 
@@ -60,7 +60,7 @@ class Prose:
         return " " * len(line)
 
 
-def citations(text: str, prose: Prose | None = None) -> list[Citation]:
+def find_citations(text: str, prose: Prose | None = None) -> list[Citation]:
     """The citations in a text, in order: [slug], [path], [path:line], [path:line-line]; several with , or ; between.
 
     Links, numbers, check boxes and code are not citations.
@@ -79,11 +79,11 @@ def unread_names(names: Iterable[str], history: Sequence[Message]) -> set[str]:
     left = {*names}
     for text in shown_by_tools(history) if left else ():
         folded = text.casefold()
-        left -= {name for name in left if re.search(_word(name), folded)}
+        left -= {name for name in left if re.search(_name_pattern(name), folded)}
     return left
 
 
-def _word(name: str) -> str:
+def _name_pattern(name: str) -> str:
     """The pattern of a shown name: an article may be cited by its file name."""
     return rf"(?<![\w.-]){re.escape(name.casefold().removesuffix('.md'))}(?:\.md)?(?![\w-]|[./]\w)"
 
@@ -99,10 +99,10 @@ def shown_by_tools(history: Sequence[Message]) -> Iterator[str]:
         text, call = message.content or "", calls.get(message.call_id)
         if message.role != "tool" or text.startswith("Error:") or text in (CANCELLED, NO_RESULT):
             continue
-        for argument in foreign.texts(call.arguments) if call else ():
+        for argument in foreign.iter_strings(call.arguments) if call else ():
             flat = " ".join(argument.split())
-            end = '"' if len(flat) <= ECHO else '[^"\n]*'
-            bare = re.sub(f'"{re.escape(flat[:ECHO])}{end}', "", text)
+            end = '"' if len(flat) <= MIN_QUOTED_CHARACTERS else '[^"\n]*'
+            bare = re.sub(f'"{re.escape(flat[:MIN_QUOTED_CHARACTERS])}{end}', "", text)
             text = f"{text}\n{flat}" if bare == text and " " not in flat else bare
         yield text
 
@@ -112,12 +112,12 @@ def ground_answer(answer: str, history: Sequence[Message], first: int, search: S
 
     With `search`, for a model that names no sources itself, the answer's words must occur in something that was read.
     """
-    names = dict.fromkeys(cited.name for cited in citations(answer))
+    names = dict.fromkeys(cited.name for cited in find_citations(answer))
     invented = unread_names(names, history)
     if search:
-        from thimble.corpus.attribution import attribute, collect_sources
+        from thimble.corpus.attribution import attribute_answer, collect_sources
 
-        looked_up = bool(attribute(answer, collect_sources(history)))
+        looked_up = bool(attribute_answer(answer, collect_sources(history)))
     else:
         looked_up = any(True for _ in shown_by_tools(history[first:]))
     read = tuple(name for name in names if name not in invented)
@@ -135,12 +135,12 @@ def best_passage(search: Search, history: Sequence[Message], first: int) -> str:
         return ""
     *_, before, asked = ["", "", *(message.content for message in history[:first] if message.role == "user")]
     hits = search.find(asked, 1, before if needs_context(asked) else "")
-    return "".join(f"{hit.text} [{hit.article.slug}]" for hit in hits if hit.score >= search.enough)
+    return "".join(f"{hit.text} [{hit.article.slug}]" for hit in hits if hit.score >= search.min_score)
 
 
 def mark_unread(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:
     """The text with NOT_READ after each citation of a source that was never read."""
-    cited = citations(text, prose)
+    cited = find_citations(text, prose)
     invented = unread_names((one.name for one in cited), history)
     for one in reversed(cited):
         if one.name in invented:

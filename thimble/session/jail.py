@@ -27,11 +27,11 @@ MEGABYTES = 2_000
 MEGABYTE = 1_000_000
 GRACE_SECONDS = 2
 """The additional time that the child may take to start, and to end after its time is over."""
-MOST_PRINTED = 10
+MAX_PRINTED_LINES = 10
 """The number of printed lines that are kept."""
-LONGEST_PRINTED = 10_000
+MAX_LINE_BYTES = 10_000
 """The most bytes of a printed line; the end of a longer one is kept."""
-LONGEST_REPLY = 10_000_000
+MAX_REPLY_BYTES = 10_000_000
 """Bytes."""
 END_SECONDS = 5
 """The time that the child may take to end the processes that the code has started."""
@@ -67,9 +67,9 @@ class Jail:
         self._child = cast(Any, child)  # with three pipes
         self._limits, self._left = (seconds, megabytes), float(seconds + GRACE_SECONDS)
         self._requests: list[Any] = [(answer, seconds, megabytes)]
-        self._printed = deque[bytes](maxlen=MOST_PRINTED)
+        self._printed = deque[bytes](maxlen=MAX_PRINTED_LINES)
         self._threads: list[Thread] = []
-        lines = iter(partial(self._child.stderr.readline, LONGEST_PRINTED), b"")
+        lines = iter(partial(self._child.stderr.readline, MAX_LINE_BYTES), b"")
         self._begin(self._printed.extend, lines)  # to the end, so that no print waits or fails
 
     def __enter__(self) -> Self:
@@ -88,7 +88,7 @@ class Jail:
     @property
     def printed(self) -> list[str]:
         """The last lines that the code printed."""
-        return b"".join(self._printed).decode(errors="replace").splitlines()[-MOST_PRINTED:]
+        return b"".join(self._printed).decode(errors="replace").splitlines()[-MAX_PRINTED_LINES:]
 
     def ask(self, request: object = None) -> bytes:
         """The reply to a request.
@@ -128,33 +128,33 @@ class Jail:
             while self._requests:
                 pickle.dump(self._requests.pop(0), self._child.stdin)
             self._child.stdin.flush()
-        replies.append(self._child.stdout.readline(LONGEST_REPLY))
+        replies.append(self._child.stdout.readline(MAX_REPLY_BYTES))
 
 
 def serve() -> None:
     """In the child: answer each request. The code's output goes to standard error."""
     if sys.platform != "win32":
-        _guard()
+        _guard_child()
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     answer, seconds, megabytes = pickle.load(requests)
-    _limit(seconds, megabytes)
+    _limit_process(seconds, megabytes)
     left = float(seconds)
     while True:
         request = pickle.load(requests)
         try:
-            _alarm(left)
+            _set_alarm(left)
             reply = b"+" + answer(request)
         except KeyboardInterrupt as stopped:
             reply = f"-no result within {seconds} seconds: {stopped}".encode()
         except UsageError as error:
             reply = f"-{in_line(error.what)}".encode()
-        left = _alarm(0) or LOOK_SECONDS
+        left = _set_alarm(0) or LOOK_SECONDS
         replies.write(reply + b"\n")
         replies.flush()
 
 
-def _guard() -> None:
+def _guard_child() -> None:
     """Fork: the child returns; this process waits and ends all that it started when it ends or the requests stop.
 
     On Linux these are all processes, in any group; elsewhere the child's process group.
@@ -197,12 +197,12 @@ def _end_orphans(until: float) -> None:
         sleep(LOOK_SECONDS)
 
 
-def _alarm(seconds: float) -> float:
+def _set_alarm(seconds: float) -> float:
     """Raise KeyboardInterrupt after these seconds, 0 for never; return the seconds left of the previous alarm."""
     return seconds if sys.platform == "win32" else signal.setitimer(signal.ITIMER_REAL, seconds)[0]
 
 
-def _limit(seconds: int, megabytes: int) -> None:
+def _limit_process(seconds: int, megabytes: int) -> None:
     """Limit this process: its alarms raise KeyboardInterrupt, its memory and files are bounded."""
     if sys.platform == "win32":
         return

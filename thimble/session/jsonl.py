@@ -12,7 +12,7 @@ from thimble.agent.foreign import is_deep
 from thimble.agent.ledger import Call
 from thimble.agent.protocols import ModelId, Sent, Waiting
 from thimble.session.journal.checksum_lines import as_fields
-from thimble.session.totals import totals
+from thimble.session.totals import add_up
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -48,7 +48,7 @@ EVENTS: dict[type, str] = {
     events.Answered: "answered: text ending from_memory invented passage",
     events.Planted: "planted: fact path id=holder.id messages",
 }
-"""The type of each event and its fields, as `selected` takes them."""
+"""The type of each event and its fields, as `select_fields` takes them."""
 DIGITS = 4_300
 """The most digits of an integer that Python reads."""
 TOO_DEEP = "it is nested too deep"
@@ -67,7 +67,7 @@ def from_json(text: str) -> Any:
         ValueError: it is not JSON, or nested too deeply.
     """
     try:
-        value = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+        value = json.loads(text, parse_constant=_no_number, parse_float=_parse_float, parse_int=_parse_int)
     except RecursionError as error:
         raise ValueError(TOO_DEEP) from error
     if is_deep(value):
@@ -85,17 +85,17 @@ def to_line(value: object) -> str:
     return to_json(value) + "\n"
 
 
-def selected(of: object, names: str) -> Fields:
+def select_fields(of: object, names: str) -> Fields:
     """The attributes of these names, as JSON values; `new=path.to.it` renames one."""
     pairs = (name.split("=") for name in names.split())
     values = {pair[0]: attrgetter(pair[-1])(of) for pair in pairs}
     return {name: str(value) if isinstance(value, ModelId) else as_fields(value) for name, value in values.items()}
 
 
-def event(of: events.Event, spent: Call | None) -> Fields:
+def event_fields(of: events.Event, spent: Call | None) -> Fields:
     """The fields of an event of an exchange, and of the call that it belongs to; unknown values are None."""
     kind, _, names = EVENTS[type(of)].partition(": ")
-    fields = {"type": kind, **selected(of, names)}
+    fields = {"type": kind, **select_fields(of, names)}
     match of:
         case events.ReplyPiece(kind):
             fields["type"] = kind
@@ -106,7 +106,7 @@ def event(of: events.Event, spent: Call | None) -> Fields:
         case events.Planted(messages=messages):
             fields["messages"] = [message.id for message in messages]
         case events.Replied(message=message):
-            fields["calls"] = [selected(call, "call_id=id tool=name arguments") for call in message.calls]
+            fields["calls"] = [select_fields(call, "call_id=id tool=name arguments") for call in message.calls]
             fields["stopped_by"] = of.stopped_by or None
         case events.SideCalled():
             fields["error"] = of.error or None
@@ -117,19 +117,19 @@ def event(of: events.Event, spent: Call | None) -> Fields:
     return fields
 
 
-def session(of: Session) -> Fields:
+def session_fields(of: Session) -> Fields:
     """The last line: the session's settings and costs, from the ledger."""
     ledger = of.agent.ledger
-    sums = totals(ledger.calls)
+    sums = add_up(ledger.calls)
     return {
         "type": "session",
         "id": of.journal.id or None,
-        **selected(of.agent, "backend=backend.name model=backend.model strategy=strategy_name budget=limit"),
-        **selected(ledger, "exchanges answered"),
-        **selected(sums, "turns model_calls=calls"),
-        **selected(ledger, "tool_calls"),
-        **selected(sums, AMOUNTS),
-        **selected(ledger, "tool_seconds"),
+        **select_fields(of.agent, "backend=backend.name model=backend.model strategy=strategy_name budget=limit"),
+        **select_fields(ledger, "exchanges answered"),
+        **select_fields(sums, "turns model_calls=calls"),
+        **select_fields(ledger, "tool_calls"),
+        **select_fields(sums, AMOUNTS),
+        **select_fields(ledger, "tool_seconds"),
     }
 
 
@@ -137,14 +137,14 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise ValueError(TOO_LARGE.format(text))
     return number
 
 
-def _whole(text: str) -> int:
+def _parse_int(text: str) -> int:
     if len(text) > DIGITS:
         raise ValueError(TOO_LARGE.format(text))
     return int(text)

@@ -10,21 +10,21 @@ from thimble.agent.agent import Agent
 from thimble.agent.protocols import Backend, Embedder, Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.models.prices import by_timings, fixed, read_prices
+from thimble.models.prices import by_timings, fixed_card, read_prices
 from thimble.session.backends import SIDE_MODELS, Backends
 from thimble.session.calls import by_schema
-from thimble.session.delegate import brief
+from thimble.session.delegate import write_brief
 from thimble.session.settings import Settings
 from thimble.session.settings_table import AUTO
-from thimble.strategies.paper_names import in_our_names
-from thimble.tools import everyday, installed, on_demand, toolbox
+from thimble.strategies.paper_names import use_our_names
+from thimble.tools import load_installed, on_demand, small_model_tools, toolbox
 from thimble.tools.examples import examples
 from thimble.tools.notebook import Notebook
 
 if TYPE_CHECKING:
     from thimble.corpus.library import Library
 
-READS_WITH = "observation-masking"
+SUB_AGENT_STRATEGY = "observation-masking"
 """The strategy of a sub-agent."""
 
 
@@ -35,7 +35,7 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
         UsageError: the strategy, a price or the name of a side model is not valid.
         ModelError: a side model cannot be used.
     """
-    spec = in_our_names(settings.strategy.strip())
+    spec = use_our_names(settings.strategy.strip())
     summariser, memory = map(backends.side_model, SIDE_MODELS)
     if summariser and summariser.id == backend.id and not ("@" in settings.summariser or backend.id.built_in):
         summariser = backend  # the same one, or they would not share a prefix
@@ -48,11 +48,11 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
         side=side,
         max_turns=settings.max_turns,
         temperature=0.0 if settings.temperature == 0 else None,
-        prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
+        prices=by_timings if settings.price == AUTO else fixed_card(read_prices(settings.price)),
     )
 
 
-def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder: Embedder | None) -> list[str]:
+def equip_agent(agent: Agent, library: Library, files: Path, notes: Notebook, embedder: Embedder | None) -> list[str]:
     """Give an agent its tools; to one that calls by schema the everyday ones, with worked examples.
 
     Returns:
@@ -63,7 +63,7 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
     side = agent.side
 
     def delegated(task: str) -> str:
-        return brief(agent, task, strategy_of(READS_WITH, side))
+        return write_brief(agent, task, strategy_of(SUB_AGENT_STRATEGY, side))
 
     agent.tools = toolbox(library, files, notes, embedder)
     agent.on_demand = on_demand(lambda: agent.history, delegated)
@@ -73,9 +73,9 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
         from thimble.corpus.search import Search
 
         agent.on_demand |= agent.tools
-        agent.tools = everyday(library, files, embedder, lambda: agent.history)
+        agent.tools = small_model_tools(library, files, embedder, lambda: agent.history)
         agent.grounds = partial(ground_answer, search=Search(library, embedder))
-    others, problems = installed({*agent.tools, *agent.on_demand})
+    others, problems = load_installed({*agent.tools, *agent.on_demand})
     agent.tools |= others
     return problems
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from thimble.agent.agent import Agent
 from thimble.agent.errors import UsageError
-from thimble.agent.foreign import DEPTH, is_deep
+from thimble.agent.foreign import MAX_DEPTH, is_deep
 from thimble.strategies.own_code import call_guarded
 from thimble.tools.notebook import Notebook
 
@@ -25,7 +25,7 @@ def memory_of(agent: Agent, notes: Notebook) -> tuple[str, str]:
         text = json.dumps({"strategy": getattr(agent.strategy, "state", None), **kept})
         if len(text) > MOST_STATE_BYTES:
             raise ValueError(f"it is larger than {MOST_STATE_BYTES // 1_000_000} MB")
-        if text.count("[") + text.count("{") > DEPTH and is_deep(json.loads(text)):
+        if text.count("[") + text.count("{") > MAX_DEPTH and is_deep(json.loads(text)):
             raise ValueError("it is nested too deep")
         return text
 
@@ -44,18 +44,18 @@ def restore_memory(
         parts.append((f"the memory of {agent.strategy_name}", agent.strategy, "state", kept.get("strategy")))
     if same_model:
         parts.append(("the learnt token counts", agent.backend.counter, "learnt", kept.get("learnt")))
-    return list(_refused(parts))
+    return list(_refused_notices(parts))
 
 
-def _refused(parts: list[tuple[str, Any, str, Any]]) -> Iterator[str]:
+def _refused_notices(parts: list[tuple[str, Any, str, Any]]) -> Iterator[str]:
     for what, owner, name, value in parts:
         try:
             if value is not None:
-                call_guarded(partial(_give, owner, name, value), what)
+                call_guarded(partial(_set_memory, owner, name, value), what)
         except UsageError:  # a user's own strategy may raise when its state is set
             yield f"Could not restore {what} from the session file; it was reset."
 
 
-def _give(owner: Any, name: str, value: Any) -> None:
+def _set_memory(owner: Any, name: str, value: Any) -> None:
     if hasattr(owner, name):
         setattr(owner, name, value)

@@ -19,8 +19,8 @@ MEMORY_TITLE = "\n\n# Memory\n"
 """The heading of the memory in a system prompt."""
 MEMORY_SHARE = 8
 """The file takes at most this part of the budget: an eighth."""
-CUT = f"[the rest of {MEMORY_FILE} has no room]"
-HEAD = f"From the user's {MEMORY_FILE}, to keep to in every answer:\n"
+CUT_NOTE = f"[the rest of {MEMORY_FILE} has no room]"
+MEMORY_HEADING = f"From the user's {MEMORY_FILE}, to keep to in every answer:\n"
 MEMORY_FILE_BYTES = 200_000
 
 
@@ -39,7 +39,7 @@ def with_memory(system: str, words: str, budget: Budget, noted: int = 0) -> str:
 
     `noted`: how many notes of earlier sessions the model can read.
     """
-    parts = [_fitting(words, budget)] if words else []
+    parts = [_fit_text(words, budget)] if words else []
     if noted:
         parts.append(f"Notes that you kept in earlier sessions: {noted:,}. get_notes reads them.")
     return system.partition(MEMORY_TITLE)[0] + (MEMORY_TITLE + "\n\n".join(parts) if parts else "")
@@ -50,15 +50,15 @@ def memory_of_system(system: str) -> str:
     return system.partition(MEMORY_TITLE)[2]
 
 
-def _fitting(text: str, budget: Budget) -> str:
+def _fit_text(text: str, budget: Budget) -> str:
     """HEAD and the text; a text that is too long is cut, with a line that says so."""
     room = budget.limit // MEMORY_SHARE
-    if _tokens(HEAD + text, budget) <= room:
-        return HEAD + text
+    if _tokens(MEMORY_HEADING + text, budget) <= room:
+        return MEMORY_HEADING + text
     ends = range(len(text) + 1)
-    end = bisect_right(ends, room, key=lambda end: _tokens(f"{HEAD}{text[:end]}\n{CUT}", budget)) - 1
+    end = bisect_right(ends, room, key=lambda end: _tokens(f"{MEMORY_HEADING}{text[:end]}\n{CUT_NOTE}", budget)) - 1
     shown = text[: max(0, end)]
-    return f"{HEAD}{shown.rpartition(' ')[0]}\n{CUT}"
+    return f"{MEMORY_HEADING}{shown.rpartition(' ')[0]}\n{CUT_NOTE}"
 
 
 def _tokens(text: str, budget: Budget) -> int:

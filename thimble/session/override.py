@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import blocks
-from thimble.agent.override import Deed, Override
+from thimble.agent.override import Decision, Override
 from thimble.agent.turns import task
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
 
 
-def override(session: Session, place: int, deed: Deed, text: str = "") -> list[int]:
+def override_message(session: Session, place: int, deed: Decision, text: str = "") -> list[int]:
     """Override the message at this place of the history, counted from 1, from the next prompt on.
 
     If a summary covers a message that is dropped or edited, the strategy starts afresh and the summary is forgotten.

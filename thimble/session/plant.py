@@ -9,12 +9,12 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Planted
 from thimble.agent.messages import Message, ToolCall
 
-LONGEST_FACT = 500
+MAX_FACT_CHARACTERS = 500
 """The most characters of a fact: as many as `read_file` shows of a line."""
-FORM = "write /plant FACT, such as /plant The launch code is 4711."
+HOW_TO_PLANT = "write /plant FACT, such as /plant The launch code is 4711."
 
 
-def plant(agent: Agent, fact: str) -> Planted:
+def plant_fact(agent: Agent, fact: str) -> Planted:
     """Append an exchange in which a file with one line, the fact, was read; the result looks like one of `read_file`.
 
     The file is called planted-N.txt. It does not exist, so a lost fact cannot be read again.
@@ -24,11 +24,13 @@ def plant(agent: Agent, fact: str) -> Planted:
     """
     fact = fact.strip()
     if not fact:
-        raise UsageError("/plant needs a fact", FORM)
-    if len(fact) > LONGEST_FACT:
-        raise UsageError(f"a fact has at most {LONGEST_FACT} characters, and this one has {len(fact):,}", FORM)
+        raise UsageError("/plant needs a fact", HOW_TO_PLANT)
+    if len(fact) > MAX_FACT_CHARACTERS:
+        raise UsageError(
+            f"a fact has at most {MAX_FACT_CHARACTERS} characters, and this one has {len(fact):,}", HOW_TO_PLANT
+        )
     if len(fact.splitlines()) > 1:
-        raise UsageError("a fact is one line, and this one has several", FORM)
+        raise UsageError("a fact is one line, and this one has several", HOW_TO_PLANT)
     number = len(agent.state.planted) + 1
     path = f"planted-{number}.txt"
     call = ToolCall(f"planted_{number}", "read_file", json.dumps({"path": path}))

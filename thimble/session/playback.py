@@ -53,9 +53,9 @@ Pace = Callable[[float, Line], float]
 LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load", "/export", "/tour")
 """Commands that are never repeated: they act beyond the session, or are a tour of it."""
 STOPPED = "stopped, as in the recording"
-LONGEST_SECONDS = 600.0
+MAX_PAUSE_SECONDS = 600.0
 """The longest pause."""
-NEXT = Asked | Planted | Command | Aside | Opened | Changed | Override | Branched | Switched
+FirstRecord = Asked | Planted | Command | Aside | Opened | Changed | Override | Branched | Switched
 """Records that end an exchange: they can only be its first."""
 
 
@@ -76,7 +76,7 @@ class Recording:
     cut_off: bool = False
 
     @property
-    def typed(self) -> list[tuple[int, str]]:
+    def typed_lines(self) -> list[tuple[int, str]]:
         """The questions and commands, each with the number of its line.
 
         A change that no command made, as on resuming, is given as the command that makes it.
@@ -84,7 +84,7 @@ class Recording:
         found: list[tuple[int, str]] = []
         commanded = False
         for line in self.lines:
-            text = as_typed(line.record)
+            text = typed_line_of(line.record)
             if text.strip() and not (commanded and isinstance(line.record, Change | Planted)):
                 found.append((line.number, text))
             if not isinstance(line.record, Change | Planted) or isinstance(line.record, Resumed):
@@ -125,8 +125,8 @@ class Playback:
 
     def __init__(self, recording: Recording, title: str, pace: Pace, steps: bool = False) -> None:
         self.recording, self.pace, self.steps = recording, pace, steps
-        self.notices = notices(recording, title)
-        self._suggested = [one for one in recording.typed if is_repeated(one[1]) and not names_code(one[1])]
+        self.notices = describe_recording(recording, title)
+        self._suggested = [one for one in recording.typed_lines if is_repeated(one[1]) and not names_code(one[1])]
         self._position = 0
         self._played: set[int] = set()
         self._models = {one.called: RecordedModel(one.backend, one.name) for one in recording.models}
@@ -151,12 +151,12 @@ class Playback:
         """The next line that was typed; "" after the last one."""
         return next((text for number, text in self._suggested if number > self._position), "")
 
-    def typed(self, text: str) -> None:
+    def note_input(self, text: str) -> None:
         """Note that the user sends this text: if it was recorded, the playback continues from there."""
         later = (number for number, recorded in self._suggested if number > self._position and recorded == text)
         self._position = next(later, self._position)
 
-    def answers(
+    def play_exchange(
         self, agent: Agent, question: str, remember: Callable[[Mapping[str, Any]], None]
     ) -> Generator[Event, None, None]:
         """The events of the exchange with this question, each entered into `agent`, as in the session itself.
@@ -171,9 +171,11 @@ class Playback:
             ThimbleError: the error that ended the exchange.
             KeyboardInterrupt: the user stopped it in the recording.
         """
-        asked = [line for line in self.recording.lines if _question(line) == question]
+        asked = [line for line in self.recording.lines if _question_of(line) == question]
         if not asked:
-            raise NotRecorded(f"“{question[:60]}” is not in the recording, and no model is asked", self._way_out())
+            raise NotRecorded(
+                f"“{question[:60]}” is not in the recording, and no model is asked", self._how_to_continue()
+            )
         first = self._next(agent, asked)
         self._position = max(self._position, first.number)
         try:
@@ -183,7 +185,7 @@ class Playback:
                 agent.state.history = repair(agent.history).messages
             agent.close_calls()
 
-    def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:
+    def play_aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:
         """The recorded outcome of a command's question in a copy of the session. Raises NotRecorded."""
         from pydantic import TypeAdapter
 
@@ -206,9 +208,9 @@ class Playback:
                 self._wait(line.at - before, line)
             before = line.at
             if "memory" in line.long:
-                remember(then.kept or {})
+                remember(then.saved_memory or {})
             if isinstance(record, Unanswered):
-                raise _error(record)
+                raise _recorded_error(record)
             if isinstance(record, Change | Remark):
                 continue
             agent.enter(record)
@@ -224,11 +226,11 @@ class Playback:
         """The lines of an exchange; a resumption, name or tour in the middle of it changes nothing."""
         yield first
         rest = self.recording.lines[self.recording.lines.index(first) + 1 :]
-        yield from takewhile(lambda line: not isinstance(line.record, NEXT), rest)
+        yield from takewhile(lambda line: not isinstance(line.record, FirstRecord), rest)
 
     def _wait(self, seconds: float, line: Line) -> None:
         if (paced := self.pace(max(0.0, seconds), line)) > 0:
-            time.sleep(min(paced, LONGEST_SECONDS))
+            time.sleep(min(paced, MAX_PAUSE_SECONDS))
 
     def _next(self, agent: Agent, found: Sequence[Line]) -> Line:
         """The first of these lines that was written in the session's state and not played yet; else the last one.
@@ -236,9 +238,11 @@ class Playback:
         Raises NotRecorded if no line was written in this state.
         """
         pasts = [(line, self._before(line)) for line in found]
-        here = [line for line, then in pasts if then.history == agent.history and not _differences(agent, then)]
+        here = [
+            line for line, then in pasts if then.history == agent.history and not _describe_differences(agent, then)
+        ]
         if not here:
-            raise self._missing(_differences(agent, pasts[-1][1]) if pasts else "")
+            raise self._missing(_describe_differences(agent, pasts[-1][1]) if pasts else "")
         line = next((line for line in here if line.number not in self._played), here[-1])
         self._played.add(line.number)
         return line
@@ -251,16 +255,18 @@ class Playback:
     def _missing(self, differs: str) -> NotRecorded:
         lost = "a part of it is lost" if self.recording.damaged or self.recording.cut_off else ""
         differs = differs or lost or "the questions before it are not those of the recording"
-        return NotRecorded(f"this prompt is not in the recording, and no model is asked: {differs}", self._way_out())
+        return NotRecorded(
+            f"this prompt is not in the recording, and no model is asked: {differs}", self._how_to_continue()
+        )
 
-    def _way_out(self) -> str:
-        asked = [line for line in self.recording.lines if _question(line)]
+    def _how_to_continue(self) -> str:
+        asked = [line for line in self.recording.lines if _question_of(line)]
         if not asked:
             return "it has no question: record another with --record FILE"
         sent = (line.record for line in self.recording.lines if isinstance(line.record, Prepared))
         under = dict.fromkeys(f"{one.strategy} in {one.view.limit:,} tokens" for one in sent)
         several = count_noun(len(asked), "question")
-        return f"it has {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
+        return f"it has {several} under {'; '.join(under)}, in this order, from “{_question_of(asked[0])[:40]}” on"
 
 
 class RecordedModel(Backend):
@@ -290,17 +296,17 @@ class RecordedModel(Backend):
         yield
 
 
-def notices(recording: Recording, title: str) -> list[str]:
+def describe_recording(recording: Recording, title: str) -> list[str]:
     """Notices, a line each: the recording that is played, and the parts of it that are not."""
     models = ", ".join(map(str, recording.models))
-    lines = count_noun(len(recording.typed), "line")
+    lines = count_noun(len(recording.typed_lines), "line")
     found = [f"Played from {title}: {lines}, recorded with {models}. No model is asked."]
     if recording.damaged:
         damaged = count_noun(len(recording.damaged), "line")
         found.append(
             f"{damaged} of it cannot be read (the first is line {recording.damaged[0].number}): the rest is used."
         )
-    code = [text for _, text in recording.typed if names_code(text)]
+    code = [text for _, text in recording.typed_lines if names_code(text)]
     if code:
         found.append(f"{code[0]} runs a file and is not played by itself: type it if the file is yours.")
     if recording.cut_off:
@@ -328,7 +334,7 @@ def describe_error(error: BaseException) -> Unanswered:
     return Unanswered()
 
 
-def _error(record: Unanswered) -> BaseException:
+def _recorded_error(record: Unanswered) -> BaseException:
     """The recorded error or stop."""
     match record:
         case Unanswered(error="BudgetError", figures=(needed, available)):
@@ -340,7 +346,7 @@ def _error(record: Unanswered) -> BaseException:
     return UsageError(record.what, record.fix)
 
 
-def _differences(agent: Agent, then: SavedState) -> str:
+def _describe_differences(agent: Agent, then: SavedState) -> str:
     """The settings in which the session differs from the recording; "" if they are the same."""
     now, was = {**agent.state.settings, "model": str(agent.backend.id)}, then.settings
     differ = [name for name in now if name != "system" and now[name] != was[name]]
@@ -350,7 +356,7 @@ def _differences(agent: Agent, then: SavedState) -> str:
     )
 
 
-def as_typed(stored: Record) -> str:
+def typed_line_of(stored: Record) -> str:
     """The line that a user types to cause this record; "" if there is none."""
     match stored:
         case Asked(message):
@@ -366,5 +372,5 @@ def as_typed(stored: Record) -> str:
     return ""
 
 
-def _question(line: Line) -> str:
+def _question_of(line: Line) -> str:
     return line.record.message.content if isinstance(line.record, Asked) else ""

@@ -18,11 +18,11 @@ from thimble.agent.events import Answered, Changed, Event, Planted, Preparing, R
 from thimble.agent.ledger import Ledger
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
-from thimble.agent.prompts import BY_SCHEMA, SYSTEM
+from thimble.agent.prompts import BY_SCHEMA, SYSTEM_PROMPT
 from thimble.agent.protocols import Backend, ModelId, Strategy, Waiting
 from thimble.agent.side import SideModel
 from thimble.models import READER
-from thimble.models.prices import fixed
+from thimble.models.prices import fixed_card
 from thimble.models.server import ServedBackend
 from thimble.session.articles import Reading
 from thimble.session.backends import Backends
@@ -34,14 +34,14 @@ from thimble.session.journal.header import opening_line
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched, Toured
 from thimble.session.journal.state import SavedState
-from thimble.session.journal.tree import TRUNK
-from thimble.session.make_agent import equip, make_agent, strategy_of
+from thimble.session.journal.tree import FIRST_BRANCH
+from thimble.session.make_agent import equip_agent, make_agent, strategy_of
 from thimble.session.memory import memory_of, restore_memory
 from thimble.session.once import Once
-from thimble.session.plant import plant
+from thimble.session.plant import plant_fact
 from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
 from thimble.session.step_worker import StepWorker
-from thimble.strategies.paper_names import in_our_names
+from thimble.strategies.paper_names import use_our_names
 from thimble.tools.notebook import Notebook
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ MEMORY_UNCHANGED = ReplyPiece | Waiting | Preparing | Branched | Switched | Tour
 class Watcher(Protocol):
     """Gets every event and remark of a session."""
 
-    def see(self, session: Session, event: object) -> None:
+    def on_event(self, session: Session, event: object) -> None:
         """Called after an event."""
 
 
@@ -172,10 +172,10 @@ class Session:
         self._warms, backend = True, self.agent.backend
         if not (isinstance(backend, ToolCaller) and backend.is_local):
             return None
-        self._suit(self.agent)
-        from thimble.session.warming import warming
+        self._suit_model(self.agent)
+        from thimble.session.warming import start_warming
 
-        errand = warming(self.agent)
+        errand = start_warming(self.agent)
         self._warmings.append(errand)
         errand.worker.start(errand)
         return errand
@@ -210,9 +210,9 @@ class Session:
         """The events of one exchange; if it ends without an answer, the reason is written to the journal."""
         try:
             if self.playback:
-                asked = self.playback.answers(agent, question, self._remember)
+                asked = self.playback.play_exchange(agent, question, self._remember)
             else:
-                self._suit(agent)
+                self._suit_model(agent)
                 asked = run(agent, question)
             with closing(asked) as events:
                 for event in events:
@@ -234,7 +234,7 @@ class Session:
         doubt = agent.backend.counter.doubt() if isinstance(agent.backend, ServedBackend) else ""
         self.notices += [doubt] if doubt else []
 
-    def _suit(self, agent: Agent) -> None:
+    def _suit_model(self, agent: Agent) -> None:
         """Give the agent the tools and the system prompt that suit the way its model calls tools.
 
         Once old turns are summarised, changes to the memory file take effect at the next question.
@@ -252,36 +252,36 @@ class Session:
     def _remember(self, kept: Mapping[str, Any]) -> None:
         self.notices += restore_memory(self.agent, self.notes, kept, same_strategy=True, same_model=True)
 
-    def typed(self, command: str) -> None:
+    def note_command(self, command: str) -> None:
         """Note that the user typed this command, in the journal, so that it can be played again."""
         from thimble.session.playback import is_repeated
 
         if is_repeated(command):
             self.remark(Command(command))
 
-    def aside(self, asked: tuple[str, ...], kind: type[T], make: Callable[[], T]) -> T:
+    def ask_aside(self, asked: tuple[str, ...], kind: type[T], make: Callable[[], T]) -> T:
         """The outcome of a command's question to a model in a copy of the session: made and recorded, or played.
 
         `asked` identifies the question; `kind` is a dataclass of JSON values. Raises the errors of `make`, and
         NotRecorded if a recorded session does not have it.
         """
         if self.playback:
-            return self.playback.aside(self.agent, asked, kind)
+            return self.playback.play_aside(self.agent, asked, kind)
         found = make()
         self.remark(Aside(asked, as_fields(found)))
         return found
 
-    def see(self, event: object) -> None:
+    def notify_watchers(self, event: object) -> None:
         """Pass an event to the watchers."""
         for watcher in [*self.watchers.values()]:
-            watcher.see(self, event)
+            watcher.on_event(self, event)
 
     def remark(self, remark: Remark) -> None:
         """Write a remark to the journal."""
-        self.see(remark)
+        self.notify_watchers(remark)
         self.notices += self.journal.write(remark)
 
-    def news(self) -> list[str]:
+    def take_notices(self) -> list[str]:
         """Notices not shown yet; each is returned once."""
         news = self.notices[self._shown_notices :]
         self._shown_notices += len(news)
@@ -298,7 +298,7 @@ class Session:
 
         agent, watched = self.agent, None
         if isinstance(strategy, str):
-            spec = in_our_names(strategy.strip())
+            spec = use_our_names(strategy.strip())
             watched = WatchedStrategy(spec) if watch else None
             made = strategy_of(spec, agent.side)
         else:
@@ -340,10 +340,10 @@ class Session:
         agent, side, backends = self.agent, self.agent.side, self.backends
         backends.widest = max(backends.widest, tokens)
         if side.backend is not agent.backend:
-            side.backend = backends.widened(side.backend)
+            side.backend = backends.with_widest_budget(side.backend)
         if side.memory:
-            side.memory = backends.widened(side.memory)
-        agent.use(backends.widened(agent.backend))
+            side.memory = backends.with_widest_budget(side.memory)
+        agent.use(backends.with_widest_budget(agent.backend))
         agent.enter(Changed("budget", tokens))
 
     def use_model(self, name: str) -> None:
@@ -364,7 +364,7 @@ class Session:
 
     def plant(self, fact: str) -> Planted:
         """Put a fact into the history, as the one line of a file. Raises UsageError for one that cannot be planted."""
-        return plant(self.agent, fact)
+        return plant_fact(self.agent, fact)
 
     def reset(self) -> None:
         """Start over on a new branch: strategy, budget and model stay; the journal keeps the rest.
@@ -374,13 +374,13 @@ class Session:
         """
         agent = self.agent
         empty = SavedState()
-        empty.go_on(opening_line(self.journal, self.settings, agent, self.backends.widest))
+        empty.apply_record(opening_line(self.journal, self.settings, agent, self.backends.widest))
         now = [Changed(name, value) for name, value in self.values.items() if name != "system"]
         if (system := self.system(agent)) != empty.system:
             now.append(Changed("system", system))
         for change in now:
-            empty.go_on(change)
-        self._become(empty, self._new_branch(1), *now)
+            empty.apply_record(change)
+        self._restore_state(empty, self._new_branch(1), *now)
 
     def branch(self, after: int, *changes: Change) -> None:
         """Start a new branch after a line of the journal, with the strategy, budget and model of that time.
@@ -401,14 +401,14 @@ class Session:
             return
         then = self.journal.state(until=after)
         for change in changes:
-            then.go_on(change)
-        self._become(then, self._new_branch(after), *changes)
+            then.apply_record(change)
+        self._restore_state(then, self._new_branch(after), *changes)
 
     def switch(self, number: int) -> None:
         """Continue a branch as it was left. Raises ThimbleError, as `branch` does."""
         if number not in self.journal.tree.branches:
             raise UsageError(f"there is no branch {number}", "/tree shows the branches")
-        self._become(self.journal.state(number), Switched(number))
+        self._restore_state(self.journal.state(number), Switched(number))
 
     def load(self, settings: Settings, journal: Journal, saved: SavedState) -> None:
         """Leave this session, which is kept, for the one that `saved` describes: the `successor`.
@@ -423,7 +423,7 @@ class Session:
         except BaseException:
             journal.close()
             raise
-        other.notices[:0] = self.news()
+        other.notices[:0] = self.take_notices()
         other.backends.can_pull = self.backends.can_pull
         self.successor = other
 
@@ -434,7 +434,7 @@ class Session:
         """
         self._stop_background()
         self._stop_warming()
-        self.backends.leave()
+        self.backends.close()
         self.journal.close()
         if self.journal.error:
             there = self.journal.path is not None and self.journal.path.exists()
@@ -447,7 +447,7 @@ class Session:
 
     def _write(self, agent: Agent, record: Record) -> None:
         """Write a record. Changes before the first question are part of the first line."""
-        self.see(record)
+        self.notify_watchers(record)
         journal = self.journal
         if not journal.begun:
             if isinstance(record, Change) and not isinstance(record, Named):
@@ -471,17 +471,17 @@ class Session:
             UsageError: the memory file cannot be read.
         """
         if self.playback:
-            return str(self.playback.recording.opened.settings.get("system", SYSTEM))
+            return str(self.playback.recording.opened.settings.get("system", SYSTEM_PROMPT))
         if self.run:
             return agent.state.system
-        path, prompt = self.settings.memory_file, BY_SCHEMA if by_schema(agent.backend) else SYSTEM
+        path, prompt = self.settings.memory_file, BY_SCHEMA if by_schema(agent.backend) else SYSTEM_PROMPT
         if path is None and not self.notes.earlier:
             return prompt
-        from thimble.session.memory_file import CUT, with_memory, words_of
+        from thimble.session.memory_file import CUT_NOTE, with_memory, words_of
 
         words = words_of(path) if path else ""
         system = with_memory(prompt, words, agent.budget([]), len(self.notes.earlier))
-        if CUT in system:
+        if CUT_NOTE in system:
             self.notices.append(f"{MEMORY_FILE} is longer than an eighth of the budget: the rest of it is not sent.")
         return system
 
@@ -495,11 +495,13 @@ class Session:
         """
         agent, was = self.agent, self.agent.side
         side = SideModel(was.backend, was.embedder, was.memory, StepWorker(self.agent.ledger.lag), was.summariser)
-        spec = in_our_names(spec)
+        spec = use_our_names(spec)
         strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
-        fork = replace(agent, strategy=strategy, state=state, side=side, prices=fixed(agent.price_card()), record=None)
+        fork = replace(
+            agent, strategy=strategy, state=state, side=side, prices=fixed_card(agent.price_card()), record=None
+        )
         notes = Notebook()
         notes.state = self.notes.state
         self._equip(fork, notes)
@@ -536,7 +538,7 @@ class Session:
         there = self.journal.tree.branches
         return Branched(next(number for number in count(1) if number not in there), after)
 
-    def _become(self, then: SavedState, *changes: Change) -> None:
+    def _restore_state(self, then: SavedState, *changes: Change) -> None:
         """Restore this state and write the changes. Raises ThimbleError before anything has changed."""
         agent, backend = self.agent, self.agent.backend
         if then.strategy not in self.trusted:
@@ -547,9 +549,9 @@ class Session:
         strategy = strategy_of(then.strategy, agent.side)
         self._stop_background()
         agent.strategy = strategy
-        self._use(self.backends.widened(backend))
-        same_strategy = not any(_is_of(change, "strategy") for change in changes)
-        same_model = not any(_is_of(change, "model") for change in changes)
+        self._use(self.backends.with_widest_budget(backend))
+        same_strategy = not any(_changes_any(change, "strategy") for change in changes)
+        same_model = not any(_changes_any(change, "model") for change in changes)
         self._restore(agent, then, same_strategy, same_model)
         for change in changes:
             self.record(change)
@@ -558,7 +560,7 @@ class Session:
     def _restore(self, agent: Agent, saved: SavedState, same_strategy: bool, same_model: bool) -> None:
         """Restore the state and the memory of an agent."""
         agent.state = saved.copy()
-        self.notices += restore_memory(agent, self.notes, saved.kept or {}, same_strategy, same_model)
+        self.notices += restore_memory(agent, self.notes, saved.saved_memory or {}, same_strategy, same_model)
 
     def _make_agent(self) -> Agent:
         agent = make_agent(self.settings, self.backends, self._first_backend(), self.embedder())
@@ -575,17 +577,17 @@ class Session:
         self._equip(self.agent, self.notes)
 
     def _equip(self, agent: Agent, notes: Notebook) -> None:
-        problems = equip(agent, self.library, self.settings.files, notes, self.embedder())
+        problems = equip_agent(agent, self.library, self.settings.files, notes, self.embedder())
         self.notices += [problem for problem in problems if problem not in self.notices]
         if self.run and self.journal.begun:
             from thimble.tools.recorded import recorded_tools
 
-            self._recorded = self._recorded or recorded_tools(self.journal.state(TRUNK).history)
+            self._recorded = self._recorded or recorded_tools(self.journal.state(FIRST_BRANCH).history)
             agent.tools, agent.examples, agent.grounds = self._recorded, (), Agent.grounds
 
     def _first_backend(self) -> Backend:
         try:
-            return self.backends.first()
+            return self.backends.first_backend()
         except ModelError as error:
             if not self.saved:
                 raise
@@ -611,6 +613,6 @@ class Session:
         return library
 
 
-def _is_of(change: Change, *settings: str) -> bool:
+def _changes_any(change: Change, *settings: str) -> bool:
     """Whether this changes one of these settings."""
     return isinstance(change, Changed) and change.setting in settings

@@ -10,17 +10,17 @@ from typing import Any
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.corpus.reading import read_text
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.models.pace import Pace, own_rows, paces
+from thimble.models.pace import Pace, parse_paces, read_hardware
 from thimble.models.wire.address import hide_login, hide_logins
 from thimble.session.settings_table import ADDRESS_OF, AUTO, BACKENDS, SETTINGS, Given, SettingsTable
 
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
 SETTINGS_FILE_BYTES = 1_000_000
-REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
+READ_ERRORS = (ValueError, OverflowError, OSError, RuntimeError)
 """The errors of reading a value; RuntimeError for an unknown ~user."""
 MEMORY_FILE = "THIMBLE.md"
 """The name of the memory file (`session.memory_file`)."""
-FOLDERS = "./thimble.toml"
+FOLDER_FILE = "./thimble.toml"
 """The origin of a setting from the current folder's file."""
 HOW_TO_SET = "set it with a flag, in the environment or in your own config.toml"
 """How to fix a setting that the folder's file may not set."""
@@ -67,7 +67,7 @@ class Settings(SettingsTable):
     @property
     def paces(self) -> tuple[Pace, Pace]:
         """The paces of the reader: as the agent's model, and as the memory model."""
-        return paces(self.pace, self.hardware)
+        return parse_paces(self.pace, self.hardware)
 
     @property
     def flags(self) -> set[str]:
@@ -78,7 +78,9 @@ class Settings(SettingsTable):
     def notices(self) -> list[str]:
         """Notices for the start: a line if settings were left out."""
         names = ", ".join(self.left_out)
-        return [f"Left out of {FOLDERS}, as it could do harm: {names}. If you want it, {HOW_TO_SET}."] if names else []
+        return (
+            [f"Left out of {FOLDER_FILE}, as it could do harm: {names}. If you want it, {HOW_TO_SET}."] if names else []
+        )
 
 
 def resolve_settings(
@@ -103,7 +105,7 @@ def resolve_settings(
     for found in reversed(files):
         if HARDWARE_ROWS in found:
             given_rows = found.pop(HARDWARE_ROWS)
-            hardware |= own_rows(given_rows.value, given_rows.origin)
+            hardware |= read_hardware(given_rows.value, given_rows.origin)
     harmful = [name for name, given in files[0].items() if not _is_harmless(name, given.value)]
     for name in harmful:
         del files[0][name]
@@ -179,7 +181,7 @@ def _read(name: str, given: Given) -> Any:
     setting = SETTINGS[name]
     try:
         return setting.read(given)
-    except REFUSED as error:
+    except READ_ERRORS as error:
         known = BACKENDS if name == "backend" else ()
         other = f"choose another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
         what = f"{name} cannot be {display_value(name, repr(given.value))[:80]} ({given.origin})"
@@ -244,7 +246,7 @@ def unknown_setting_error(name: str, what: str) -> UsageError:
 def settings_files(folder: Path = Path()) -> dict[str, Path]:
     """The settings files, the stronger first, by the name of each as an origin."""
     user = _user_folder() / "config.toml"
-    return {FOLDERS: folder / "thimble.toml", str(user): user}
+    return {FOLDER_FILE: folder / "thimble.toml", str(user): user}
 
 
 def _user_folder() -> Path:

@@ -27,7 +27,7 @@ STATIC, NONE = "static", "none"
 EMBEDDINGS = (AUTO, STATIC, NONE)
 """Embeddings without a server; `auto` is `static` if its files are installed, else `none`."""
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-MOST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 
 
 Given = namedtuple("Given", "value origin folder hardware", defaults=[None])
@@ -130,7 +130,7 @@ def unless_auto(read: Read) -> Read:
     return lambda given: None if given.value == AUTO else read(given)
 
 
-def switch(given: Given) -> bool:
+def read_switch(given: Given) -> bool:
     """On or off."""
     word = str(given.value).lower()
     if word not in YES + NO:
@@ -169,18 +169,18 @@ def price_card(given: Given) -> str:
     return card
 
 
-def pacing(given: Given) -> str:
+def read_pace(given: Given) -> str:
     """A pace, as written."""
     from thimble.models.hardware import HARDWARE
-    from thimble.models.pace import paces
+    from thimble.models.pace import parse_paces
 
     if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
         raise ValueError
-    paces(written := str(given.value).strip(), given.hardware or HARDWARE)
+    parse_paces(written := str(given.value).strip(), given.hardware or HARDWARE)
     return written
 
 
-def duration(given: Given) -> str:
+def read_duration(given: Given) -> str:
     """A duration in Ollama's form."""
     import re
 
@@ -190,7 +190,7 @@ def duration(given: Given) -> str:
     return written
 
 
-def folder(given: Given) -> Path:
+def read_folder(given: Given) -> Path:
     """A folder that exists."""
     path = _path(given)
     if not path.is_dir():
@@ -206,7 +206,7 @@ def new_folder(given: Given) -> Path:
     return path
 
 
-def file(given: Given) -> str:
+def read_file_path(given: Given) -> str:
     """A file in a folder that exists."""
     path = _path(given)
     if path.is_dir() or not path.parent.is_dir():
@@ -328,7 +328,7 @@ class SettingsTable:
     )
     corpus: Path = setting(
         lambda: built_in("articles"),
-        folder,
+        read_folder,
         "a folder that exists",
         "the folder of articles; default: the built-in ones",
         "DIR",
@@ -336,7 +336,7 @@ class SettingsTable:
     )
     files: Path = setting(
         lambda: built_in("files"),
-        folder,
+        read_folder,
         "a folder that exists",
         "the folder that the file tools may read; default: the built-in one",
         "DIR",
@@ -344,7 +344,7 @@ class SettingsTable:
     )
     notes: str = setting(
         "",
-        file,
+        read_file_path,
         "a file in a folder that exists; it is created if missing",
         "also keep the model's notes in this file, for later sessions",
         "FILE",
@@ -356,18 +356,20 @@ class SettingsTable:
         "the folder of saved sessions; default: the user's state folder",
         "DIR",
     )
-    plain: bool = setting(False, switch, TRUE_OR_FALSE, "append-only plain lines, for screen readers", harmless=True)
+    plain: bool = setting(
+        False, read_switch, TRUE_OR_FALSE, "append-only plain lines, for screen readers", harmless=True
+    )
     stage: bool = setting(
         False,
-        switch,
+        read_switch,
         TRUE_OR_FALSE,
         "for a projector: high contrast, Enter steps, nothing private on screen",
         harmless=True,
     )
-    color: bool = setting(True, switch, TRUE_OR_FALSE, harmless=True)
+    color: bool = setting(True, read_switch, TRUE_OR_FALSE, harmless=True)
     pace: str = setting(
         "0",
-        pacing,
+        read_pace,
         "a number of tokens a second, 0 to 10,000; 0 is at once; or a machine, or two with a comma",
         "speed of a recording: original, 2x, 0 (at once) or key (step by step); of the reader: tokens a second; of "
         "either: a machine such as a100-32b, or two, the second for the strategy's calls: a100-32b,a100-4b",
@@ -405,15 +407,15 @@ class SettingsTable:
     )
     seed: int | None = setting(
         None,
-        unless_auto(number(int, 0, MOST_SEED)),
-        f"a whole number, 0 to {MOST_SEED:,}; auto sends none",
+        unless_auto(number(int, 0, MAX_SEED)),
+        f"a whole number, 0 to {MAX_SEED:,}; auto sends none",
         "the server's random seed; default: auto, none is sent",
         "N",
         harmless=True,
         kept=True,
     )
     stream: bool = setting(
-        True, switch, TRUE_OR_FALSE, "take each reply whole", flag="--no-stream", harmless=True, kept=True
+        True, read_switch, TRUE_OR_FALSE, "take each reply whole", flag="--no-stream", harmless=True, kept=True
     )
     timeout: float = setting(
         300.0,
@@ -433,7 +435,7 @@ class SettingsTable:
     )
     keep_alive: str = setting(
         "10m",
-        duration,
+        read_duration,
         "a time such as 10m, 1h or seconds; -1 is for ever, 0 not at all",
         harmless=True,
         kept=True,

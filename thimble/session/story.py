@@ -29,7 +29,7 @@ from thimble.session.journal.records import Aside, Branched, Change, Command, Re
 from thimble.session.journal.state import SavedState
 from thimble.session.journal.tree import Tree
 
-IDLE = (Branched, Switched, Resumed, Toured)
+IdleRecord = (Branched, Switched, Resumed, Toured)
 """Records that by themselves change nothing in a session."""
 
 
@@ -136,7 +136,7 @@ class Exchange:
         return calls
 
 
-def exchanges(records: Iterable[Recorded]) -> list[Exchange]:
+def group_exchanges(records: Iterable[Recorded]) -> list[Exchange]:
     """The exchanges in the records of a branch, which must start with its first one."""
     found: list[Exchange] = []
     asked = after = calls = 0
@@ -150,7 +150,7 @@ def exchanges(records: Iterable[Recorded]) -> list[Exchange]:
             case record if found:
                 found[-1].records.append(one)
                 calls += isinstance(record, Prepared)
-        if not isinstance(one.record, IDLE):
+        if not isinstance(one.record, IdleRecord):
             after = one.number
     return found
 
@@ -178,7 +178,7 @@ def turn_lines(lines: Iterable[Line], place: str) -> range:
     return range(first, last + 1)
 
 
-def records(lines: Iterable[Line]) -> Iterator[Recorded]:
+def iter_records(lines: Iterable[Line]) -> Iterator[Recorded]:
     """The records of these lines, without costs; views have only their figures."""
     return (Recorded(line.number, line.at, line.record) for line in lines)
 
@@ -199,7 +199,7 @@ class Story:
     @property
     def exchanges(self) -> list[Exchange]:
         """Its exchanges, in order."""
-        return exchanges(self.records)
+        return group_exchanges(self.records)
 
     def read(self, line: Line, whole: bool = True) -> None:
         """Add a line; with `whole` off, views have only their figures."""
@@ -207,14 +207,14 @@ class Story:
 
     def add(self, number: int, at: float, record: Record) -> None:
         """Add a record that was just written."""
-        self.past.go_on(record)
+        self.past.apply_record(record)
         self._keep(number, at, record)
 
     def _keep(self, number: int, at: float, record: Record) -> None:
         self.records.append(Recorded(number, at, record, self.past.ledger.call_of(record)))
 
 
-def stories(lines: Iterable[Line], damaged: Iterable[Damage] = (), whole: bool = True) -> Iterator[Story]:
+def read_stories(lines: Iterable[Line], damaged: Iterable[Damage] = (), whole: bool = True) -> Iterator[Story]:
     """The story of each branch of a journal: the one in use first, then the newest first."""
     tree, lost = Tree(lines), [one.number for one in damaged]
     for number in sorted(tree.branches, key=lambda number: (number != tree.current, -number)):

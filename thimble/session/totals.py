@@ -38,7 +38,7 @@ class Totals:
     most_over: int
 
 
-def totals(calls: Iterable[Call]) -> Totals:
+def add_up(calls: Iterable[Call]) -> Totals:
     """Add up calls. One unknown leaves only a least value of a sum; one estimate makes it an estimate."""
     rows = list(calls)
     return Totals(

@@ -14,7 +14,7 @@ HELLO = Message("hello", "user", "Hello.")
 """Many chat templates require a user message."""
 
 
-def warming(agent: Agent) -> BackgroundCall:
+def start_warming(agent: Agent) -> BackgroundCall:
     """Ask for one token after the system message, the tools and the worked examples of the first prompt.
 
     This loads the model. `then` enters the call into the agent as a side call, unless it was stopped or failed.
@@ -25,10 +25,10 @@ def warming(agent: Agent) -> BackgroundCall:
     def ask(reply: Reply) -> None:
         for _ in backend.loading():
             raise_if_halted()
-        asks = side.reporting(backend, "warming")
+        asks = side.with_reports(backend, "warming")
         with closing(asks.stream(messages, tools, max_tokens=1, temperature=TEMPERATURE, expects="text")) as stream:
             for delta in stream:
-                reply.take(delta)
+                reply.add_delta(delta)
                 raise_if_halted()
                 if reply.thinking:  # thinking has its own limit, and the prompt is computed
                     break
@@ -36,7 +36,7 @@ def warming(agent: Agent) -> BackgroundCall:
 
     def account() -> None:
         if not (errand.error or errand.stopped):
-            for event in side.drain():
+            for event in side.drain_events():
                 agent.enter(event)
 
     errand = BackgroundCall(ask, Thread(), then=account)

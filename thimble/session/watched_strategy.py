@@ -7,7 +7,7 @@ from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.agent.protocols import Strategy
-from thimble.strategies.spec import Kind, parse_spec
+from thimble.strategies.spec import PartSource, parse_spec
 
 
 def file_stamp(file: Path) -> tuple[int, int, int] | None:
@@ -24,7 +24,7 @@ class WatchedStrategy:
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
-        self._files = [Path(part.name).expanduser() for part in parse_spec(spec) if part.kind is Kind.FILE]
+        self._files = [Path(part.name).expanduser() for part in parse_spec(spec) if part.kind is PartSource.FILE]
         if not self._files:
             raise UsageError(f"{spec!r} is not a file", "only a file can be watched: /strategy ./mine.py watch")
         self._saved = [*map(file_stamp, self._files)]

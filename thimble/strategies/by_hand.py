@@ -13,7 +13,10 @@ from thimble.strategies.comem import Summaries
 from thimble.strategies.recital import without_recital
 from thimble.strategies.summary import SECTIONS, Folded, Folding, extra_section
 
-NOTHING = "there is nothing to summarise: at most one turn is not in the summary yet", "ask a question first"
+NOTHING_TO_SUMMARISE = (
+    "there is nothing to summarise: at most one turn is not in the summary yet",
+    "ask a question first",
+)
 """The error, and its fix."""
 
 
@@ -34,16 +37,16 @@ def fold_now(strategy: Strategy, messages: Sequence[Message], budget: Budget, wo
     for part in getattr(strategy, "parts", [strategy]):
         memory: Any = getattr(part, "memory", None)
         if isinstance(memory, Folded):
-            return _fold(part, memory, messages, budget, words)
+            return _fold_part(part, memory, messages, budget, words)
         messages = without_recital(part.prepare([*messages], budget), messages)
     raise TypeError("the strategy has no summary")
 
 
-def _fold(part: Any, memory: Folded, messages: Sequence[Message], budget: Budget, words: str) -> bool:
+def _fold_part(part: Any, memory: Folded, messages: Sequence[Message], budget: Budget, words: str) -> bool:
     sections = getattr(part, "sections", SECTIONS) + extra_section(words)
     folding = Folding(part.model, part.words, memory, sections)
-    if len(folding.since(messages)) < 2:
-        raise UsageError(*NOTHING)
+    if len(folding.turns_since(messages)) < 2:
+        raise UsageError(*NOTHING_TO_SUMMARISE)
     memory.refused = ""
     why = f"you asked for it: /compact {words}".rstrip()
     folded = folding.fold(messages, turns(messages)[-1].start, budget, why)

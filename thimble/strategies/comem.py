@@ -16,9 +16,9 @@ from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 from thimble.strategies.summary import SECTIONS, Folded, Folding, Piece, before_newest, extra_section
 
-LONGEST_SUMMARY = 2_048
+MAX_SUMMARY_TOKENS = 2_048
 """Tokens of a summary, at most (CoMem, section 4.2)."""
-WHAT_WAS = "\n".join(line for line in SECTIONS.split("\n") if not line.startswith("- Pending"))
+FINISHED_SECTIONS = "\n".join(line for line in SECTIONS.split("\n") if not line.startswith("- Pending"))
 """The sections without pending work."""
 NO_SUGGESTIONS = "\nSay only what has been asked, done and seen: no suggestion, no advice, no plan of the next step."
 """The request of the paper's memory prompt (appendix B), in our words."""
@@ -76,21 +76,21 @@ class Comem(Stateful):
         if self.summary == "none":
             stays = {message.id for message in pinned(messages)}
             return [message for at, message in enumerate(messages) if at >= upto or message.id in stays]
-        sections = SECTIONS if self.suggestions else WHAT_WAS + NO_SUGGESTIONS
+        sections = SECTIONS if self.suggestions else FINISHED_SECTIONS + NO_SUGGESTIONS
         folding = Folding(
             self.model, self.words, self.memory, sections + extra_section(self.memory.wish), background=True
         )
         if self._asked:
             self._asked.errand.look()
-            self._take()
+            self._accept_summary()
         if self.memory.prompts >= self.k or not self.memory.summary:
-            self._renew()
-        self._begin(folding, messages, upto, self.k, budget)
+            self._use_newer_summary()
+        self._start_summary(folding, messages, upto, self.k, budget)
         if self.summary == "waited":
-            self._wait()
+            self._wait_for_summary()
         while budget.over(view := folding.view(messages)):
-            self._begin(folding, messages, upto, 1, budget)
-            if not self._wait():
+            self._start_summary(folding, messages, upto, 1, budget)
+            if not self._wait_for_summary():
                 break
         self.memory.prompts += 1
         return view
@@ -104,11 +104,13 @@ class Comem(Stateful):
         """The rule by which a message is left out."""
         return f"nothing but {self._newest} is sent, and no summary"
 
-    def _begin(self, folding: Folding, messages: Sequence[Message], upto: int, least: int, budget: Budget) -> None:
+    def _start_summary(
+        self, folding: Folding, messages: Sequence[Message], upto: int, least: int, budget: Budget
+    ) -> None:
         """Ask for a summary of the messages before index `upto`, if it would cover at least `least` more turns."""
-        if self._asked or self.memory.newer.covers or folding.waits(messages):
+        if self._asked or self.memory.newer.covers or folding.is_waiting(messages):
             return
-        if sum(turn.start < upto for turn in folding.since(messages)) < least:
+        if sum(turn.start < upto for turn in folding.turns_since(messages)) < least:
             return
         piece = self._piece(folding, messages, upto, budget)
         try:
@@ -117,30 +119,30 @@ class Comem(Stateful):
             self.memory.refused = messages[-1].id
             return
         if piece:
-            errand = self.model.begin(prompt, "memory", min(LONGEST_SUMMARY, piece.reply))
-            errand.then = self._hear
+            errand = self.model.begin(prompt, "memory", min(MAX_SUMMARY_TOKENS, piece.reply))
+            errand.then = self._receive_summary
             self._asked = SummaryUnderWay(errand, piece, messages[-1].id)
 
     def _piece(self, folding: Folding, messages: Sequence[Message], upto: int, budget: Budget) -> Piece | None:
         """The whole history before the index, or the last summary and the turns since if it is too long for a call."""
         why = f"all but {self._newest}, while the agent went on"
-        whole = replace(folding, memory=Folded()).piece(messages, upto, budget, why)
-        after = folding.piece(messages, upto, budget, why)
+        whole = replace(folding, memory=Folded()).next_piece(messages, upto, budget, why)
+        after = folding.next_piece(messages, upto, budget, why)
         return whole if whole and after and len(whole.covers) >= len(after.covers) else after
 
-    def _wait(self) -> bool:
+    def _wait_for_summary(self) -> bool:
         """Wait for the summary under way, and use the newest from now on; return whether the summary changed."""
         if self._asked:
             self._asked.errand.wait()
-            self._take()
-        return self._renew()
+            self._accept_summary()
+        return self._use_newer_summary()
 
-    def _hear(self) -> None:
+    def _receive_summary(self) -> None:
         """Take the summary as soon as it arrives; a bug is raised when the next view is prepared."""
         if self._asked and not self._asked.errand.bug:
-            self._take()
+            self._accept_summary()
 
-    def _take(self) -> None:
+    def _accept_summary(self) -> None:
         """Take the requested summary, if it has arrived. After a refused one, the next waits for some turns."""
         if not self._asked or not self._asked.errand.ended:
             return
@@ -151,10 +153,10 @@ class Comem(Stateful):
         elif not asked.errand.stopped:
             self.memory.refused = asked.newest
 
-    def _renew(self) -> bool:
+    def _use_newer_summary(self) -> bool:
         """Use the newer summary from now on if it covers more; return whether it does."""
         newer, self.memory.newer = self.memory.newer, Folded()
         if more := len(newer.covers) > len(self.memory.covers):
-            self.memory.become(newer)
+            self.memory.copy_from(newer)
             self.memory.prompts = 0
         return more

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Literal
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import LONGEST, Message, pending_turn
+from thimble.agent.messages import MAX_CONTENT_CHARACTERS, Message, pending_turn
 from thimble.strategies.making_room import list_offers
 from thimble.strategies.newest import newest_turns_start
 from thimble.strategies.parameter import parameter
@@ -19,11 +19,11 @@ from thimble.strategies.state import Stateful
 OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
 """How often an observation can be compressed: to `ratio`, to `ratio` of `ratio`, …; new ones in smaller steps."""
 TWICE = 2
-DEEP = 0.9
+DEEP_SHARE = 0.9
 """Share of the budget to come down to with observations that are compressed more than twice."""
 SHORTEST, LEAST = 200, 0.02
 """The least characters of a copy, at shares above the second number; a shorter observation stays whole."""
-LONG = 2_000
+LONG_CHARACTERS = 2_000
 """Characters from which an observation is compressed on arrival."""
 
 
@@ -69,12 +69,14 @@ class Compress(Stateful):
         if self.when == "arrival":
             whole = messages[: len(messages) - len(pending_turn(messages))]
             come = [message for message in whole if message.id not in self.memory.times]
-            self.memory.times.update((message.id, 1) for message, _ in list_offers(come, self._arrived, budget))
+            self.memory.times.update(
+                (message.id, 1) for message, _ in list_offers(come, self._compress_on_arrival, budget)
+            )
             return self._view(messages)
         view = self._view(messages)
         size = budget.size(view)
         if size > budget.limit:
-            self.memory.times.update(self._more(messages, size, budget))
+            self.memory.times.update(self._plan_compression(messages, size, budget))
             view = self._view(messages)
         sliding = SlidingWindow(self.target, memory=self.memory.window)
         view = sliding.prepare(view, budget)
@@ -85,7 +87,7 @@ class Compress(Stateful):
         times = self.memory.times
         return [self._copy(message, times[message.id]) if message.id in times else message for message in messages]
 
-    def _reachable(self, history: Sequence[Message], budget: Budget) -> tuple[list[Message], list[Message]]:
+    def _split_results(self, history: Sequence[Message], budget: Budget) -> tuple[list[Message], list[Message]]:
         """The results before the newest turns and those in them, without a turn that waits for results.
 
         Results so old that they slide out even if compressed are left out.
@@ -105,15 +107,15 @@ class Compress(Stateful):
         old = [message for message in reversed(results) if message.id not in new]
         return old, [message for message in reversed(results) if message.id in new]
 
-    def _more(self, history: Sequence[Message], size: int, budget: Budget) -> dict[str, float]:
+    def _plan_compression(self, history: Sequence[Message], size: int, budget: Budget) -> dict[str, float]:
         """How often to compress results, by id: old ones twice down to the target, further and new ones to fit.
 
         If that cannot bring the view into the budget (then the oldest turns go), it waits until it saves a quarter of
         the budget: few edits, each of them large.
         """
         times, left = dict(self.memory.times), size
-        old, new = self._reachable(history, budget)
-        for results, steps, share in ((old, OLD[:TWICE], self.target), (old, OLD, DEEP), (new, NEW, 1)):
+        old, new = self._split_results(history, budget)
+        for results, steps, share in ((old, OLD[:TWICE], self.target), (old, OLD, DEEP_SHARE), (new, NEW, 1)):
             goal = max(self.target, share) * budget.limit
             for step, message in product(steps, results):
                 if left <= goal:
@@ -127,9 +129,11 @@ class Compress(Stateful):
         worth = left <= budget.limit or size - left >= budget.limit / 4
         return {one: step for one, step in times.items() if step != self.memory.times.get(one)} if worth else {}
 
-    def _arrived(self, message: Message) -> Message:
+    def _compress_on_arrival(self, message: Message) -> Message:
         """A copy of a long result; other results, and those of `recall`, stay."""
-        return self._copy(message, 1) if len(message.content) >= LONG and message.name != "recall" else message
+        return (
+            self._copy(message, 1) if len(message.content) >= LONG_CHARACTERS and message.name != "recall" else message
+        )
 
     def _copy(self, message: Message, times: float) -> Message:
         return compress_message(message, self.ratio**times) if times else message
@@ -138,12 +142,12 @@ class Compress(Stateful):
 @lru_cache(maxsize=8192)
 def compress_message(message: Message, ratio: float) -> Message:
     """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
-    from thimble.strategies.compression.excerpt import excerpt  # not at the start: it imports statistics
+    from thimble.strategies.compression.excerpt import make_excerpt  # not at the start: it imports statistics
 
-    if len(message.content) > LONGEST:
+    if len(message.content) > MAX_CONTENT_CHARACTERS:
         return message
     most = max(SHORTEST * (ratio > LEAST), round(ratio * len(message.content)))
-    text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
+    text = make_excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
     if "\n" not in text.rstrip("\n"):
         return message.rewritten(text, "compressed until only the line that opens it is left", ref=message.id)
     return message.rewritten(text, f"compressed to {len(text):,} of {len(message.content):,} characters")

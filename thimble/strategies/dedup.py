@@ -11,14 +11,14 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import LOSSLESS, Message, pending_turn
 from thimble.corpus.marks import ABOVE, OUR_MARK
 from thimble.strategies.compression.references import split_lead
-from thimble.strategies.compression.repeated_lines import Places, Run, places, runs, telling
+from thimble.strategies.compression.repeated_lines import Places, Run, find_runs, line_places, run_start_lines
 from thimble.strategies.state import Stateful
 
 NOWHERE = "", 0, ""
 """The place of a line in a text that contains something like a reference."""
 
 
-def reference(lines: str, moved: bool, id_: str = "") -> str:
+def make_reference(lines: str, moved: bool, id_: str = "") -> str:
     """The line that replaces these; with an id, it also says how to get the whole result."""
     first, count = lines.partition("\n")[0], lines.count("\n") + 1
     many = f"{count:,} line{'s' * (count != 1)}"
@@ -31,14 +31,14 @@ def with_references(message: Message, runs: Iterable[Run]) -> Message:
     """A copy with a reference in place of each run of lines."""
     text, parts, at = message.content, list[str](), 0
     for run in runs:
-        parts += text[at : run.start], reference(text[run.start : run.end], run.moved, "" if parts else message.id)
+        parts += text[at : run.start], make_reference(text[run.start : run.end], run.moved, "" if parts else message.id)
         at = run.end
     whole = "" if message.why else LOSSLESS
     return message.rewritten("".join([*parts, text[at:]]), "repeats earlier lines", ref=message.ref or whole)
 
 
 @dataclass
-class Whole:
+class DedupMemory:
     """The id of the newest message when the view was last over the budget: up to it, no result has references."""
 
     upto: str = ""
@@ -65,7 +65,7 @@ class Dedup(Stateful):
     tools = ("recall",)
     refers = True
 
-    memory: Whole = field(default_factory=Whole)
+    memory: DedupMemory = field(default_factory=DedupMemory)
     _read: list[Message] = field(default_factory=list, init=False, repr=False, compare=False)
     _view: list[Message] = field(default_factory=list, init=False, repr=False, compare=False)
     _places: Places = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -80,18 +80,18 @@ class Dedup(Stateful):
         if counted != self._counted or [*done[: len(self._read)]] != self._read:
             self._begin()
         self._counted = counted
-        self._go_on(done, budget)
+        self._read_new_messages(done, budget)
         room = budget.limit - sum(map(budget.count, waiting))
         if room < budget.size(self._view) < budget.size(done):
             self.memory.upto = done[-1].id
             self._begin()
-            self._go_on(done, budget)
+            self._read_new_messages(done, budget)
         return [*self._view, *waiting]
 
     def _begin(self) -> None:
         self._read, self._view, self._places = [], [], {}
 
-    def _go_on(self, history: Sequence[Message], budget: Budget) -> None:
+    def _read_new_messages(self, history: Sequence[Message], budget: Budget) -> None:
         """Read the new messages."""
         known = len(self._read)
         whole = next((at for at, message in enumerate(history) if message.id == self.memory.upto), None)
@@ -103,13 +103,13 @@ class Dedup(Stateful):
     def _shown(self, message: Message, budget: Budget, may_refer: bool) -> Message:
         """The message, or a copy with references; records the places of its lines."""
         text, copy = message.content or "", message
-        found, refers = telling(text), not message.why and OUR_MARK.search(text)
-        own = places(text, found)
+        found, refers = run_start_lines(text), not message.why and OUR_MARK.search(text)
+        own = line_places(text, found)
         if may_refer and message.role == "tool" and message.name != "recall" and not (refers or message.attached):
-            repeated = [*runs(text, found, own, self._places)]
+            repeated = [*find_runs(text, found, own, self._places)]
             smaller = with_references(message, repeated) if repeated else message
             copy = smaller if budget.count(smaller) < budget.count(message) else message
         self._places |= dict.fromkeys(own, NOWHERE) if refers else own
-        for each in (text for call in message.calls for text in foreign.texts(call.arguments)):
-            self._places |= places(each, telling(each))
+        for each in (text for call in message.calls for text in foreign.iter_strings(call.arguments)):
+            self._places |= line_places(each, run_start_lines(each))
         return copy

@@ -13,7 +13,7 @@ from thimble.agent.fit import fit
 from thimble.agent.messages import Message, turns
 from thimble.agent.side import SideModel
 from thimble.agent.turns import question
-from thimble.strategies.masks import Masks, mask
+from thimble.strategies.masks import Masks, mask_message
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 
@@ -25,7 +25,7 @@ Sections:
 - Found: what the result says that bears on the question, each fact with its [source]
 - Read: what it is a result of, and what else can be found there"""
 BRIEF_HEAD = "[shortened to a brief: an old result of {name}, {letters:,} characters; call it again for the whole]"
-MOST_BRIEFS = 6
+MAX_BRIEFS = 6
 """The most model calls for one view."""
 PATIENCE_TURNS = 4
 """Turns to wait after an edit that did not help."""
@@ -75,7 +75,7 @@ class Delegate(Stateful):
 
         def shown(message: Message) -> Message:
             if message.id in masked:
-                return mask(message, masked[message.id])
+                return mask_message(message, masked[message.id])
             brief = briefs.get(message.id)
             return replace_with_brief(message, brief) if brief else message
 
@@ -95,7 +95,7 @@ class Delegate(Stateful):
         """
         acts = [turn for turn in turns(view) if view[turn.start].calls]
         old = [(view[turn.start], view[at]) for turn in acts[: -self.window] for at in turn[1:]]
-        savings = {one.id: budget.count(one) - budget.count(mask(one, "")) for _, one in old}
+        savings = {one.id: budget.count(one) - budget.count(mask_message(one, "")) for _, one in old}
         size, possible = budget.size(view), sum(saved for saved in savings.values() if saved > 0)
         if possible < min(size - budget.limit, budget.limit / 4):
             return
@@ -105,7 +105,7 @@ class Delegate(Stateful):
             for one, text, saved in self._briefs(old, question(messages), budget):
                 new[one.id] = text
                 size -= saved
-                if size <= goal or len(new) == MOST_BRIEFS:
+                if size <= goal or len(new) == MAX_BRIEFS:
                     break
         except ModelError:
             goal = inf

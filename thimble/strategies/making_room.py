@@ -27,7 +27,7 @@ def window_reason(window: int) -> str:
     return f"older than the {window} newest turns"
 
 
-def by_age(
+def choose_by_age(
     view: Sequence[Message],
     copy: Callable[[Message], Message],
     budget: Budget,

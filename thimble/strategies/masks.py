@@ -18,7 +18,7 @@ class Masks:
 
 
 @lru_cache(maxsize=65_536)
-def mask(message: Message, why: str = "") -> Message:
+def mask_message(message: Message, why: str = "") -> Message:
     """A copy that names only the tool and the length of its result. A mask stays unchanged."""
     if is_mask(message):
         return message
@@ -28,4 +28,4 @@ def mask(message: Message, why: str = "") -> Message:
 
 def with_masks(messages: Sequence[Message], masked: Mapping[str, str]) -> list[Message]:
     """The messages, with a mask in place of each id in `masked`, for the reason given there."""
-    return [mask(message, masked[message.id]) if message.id in masked else message for message in messages]
+    return [mask_message(message, masked[message.id]) if message.id in masked else message for message in messages]

@@ -13,10 +13,10 @@ from thimble.agent.fit import fit
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message, pending_turn, turns
 from thimble.corpus.markdown import shorten
 from thimble.strategies.making_room import list_offers, pick_until_goal
-from thimble.strategies.masks import mask, with_masks
+from thimble.strategies.masks import mask_message, with_masks
 from thimble.strategies.newest import newest_turns_start
 from thimble.strategies.parameter import parameter
-from thimble.strategies.recital import recital
+from thimble.strategies.recital import make_recital
 from thimble.strategies.state import Stateful
 
 FAILED = ("Error:", CANCELLED, NO_RESULT)
@@ -24,7 +24,7 @@ FAILED = ("Error:", CANCELLED, NO_RESULT)
 
 LETTERS_A_WORD = 6
 
-ASK = """\
+NOTES_REQUEST = """\
 The context is nearly full and older results are about to be taken away. Before anything else, write down with \
 save_note whatever you still need from them: exact values, names, where they stand. What you have noted is kept."""
 
@@ -57,10 +57,10 @@ class Notes(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with noted observations masked, and notes or a request for notes at its end; see the class."""
         self.memory.asked = ""
-        written, upto = _written(messages)
+        written, upto = _collect_notes(messages)
         view = with_masks(messages, self.memory.masked)
         size = budget.size(view)
-        old = list_offers(view[: min(newest_turns_start(view, self.window), upto)], mask, budget)
+        old = list_offers(view[: min(newest_turns_start(view, self.window), upto)], mask_message, budget)
         least = size - sum(saved for _, saved in old)
         why = f"the view was {size:,} of {budget.limit:,} tokens, and a note was written since"
         if size > budget.limit and (goes := pick_until_goal(size, budget, (self.target * budget.limit, why, old))):
@@ -70,12 +70,12 @@ class Notes(Stateful):
         if pending_turn(view):
             return view
         full = least > self.warn * budget.limit
-        ask = ASK if full and any(list_offers([one], mask, budget) for one in view[upto:]) else ""
+        ask = NOTES_REQUEST if full and any(list_offers([one], mask_message, budget) for one in view[upto:]) else ""
         masked = bool(self.memory.masked)
         notes = _recital(written, self.words) if masked else ""
         spare = min(budget.limit, budget.size(messages) if masked else size) - size
         for words in filter(None, ("\n\n".join(filter(None, (notes, ask))), ask, notes)):
-            said = _said(view, words)
+            said = _append_message(view, words)
             if budget.count(said) <= spare:
                 return [*view, said]
         nothing_to_say = spare >= 0 and not (notes and ask)
@@ -87,36 +87,36 @@ class Notes(Stateful):
         Each such call is an edit; the memory records it.
         """
         self.memory.asked = view[-1].id
-        said = _said(view, ASK)
+        said = _append_message(view, NOTES_REQUEST)
         try:
             fitted = fit(view, replace(budget, limit=budget.limit - budget.count(said)))
         except BudgetError:
             return view
-        return [*fitted, _said(fitted, ASK)]
+        return [*fitted, _append_message(fitted, NOTES_REQUEST)]
 
 
-def _said(view: Sequence[Message], words: str) -> Message:
-    return recital(f"notes-after-{view[-1].id}", words, "notes, where a model reads best: at the end")
+def _append_message(view: Sequence[Message], words: str) -> Message:
+    return make_recital(f"notes-after-{view[-1].id}", words, "notes, where a model reads best: at the end")
 
 
-def _written(history: Sequence[Message]) -> tuple[list[str], int]:
+def _collect_notes(history: Sequence[Message]) -> tuple[list[str], int]:
     """The notes in the history, each once, the newest last; and the start of the turn that wrote the newest."""
     notes, upto = dict[str, None](), 0
     for turn in turns(history):
         for call in history[turn.start].calls:
-            note = _note(call.arguments) if call.name == "save_note" else ""
-            if note and _kept(call.id, history[turn.start + 1 : turn.stop]):
+            note = _note_text(call.arguments) if call.name == "save_note" else ""
+            if note and _is_kept(call.id, history[turn.start + 1 : turn.stop]):
                 notes.pop(note, None)
                 notes[note], upto = None, turn.start
     return [*notes], upto
 
 
-def _kept(call_id: str, results: Sequence[Message]) -> bool:
+def _is_kept(call_id: str, results: Sequence[Message]) -> bool:
     return any(result.call_id == call_id and not result.content.startswith(FAILED) for result in results)
 
 
 @lru_cache(maxsize=8192)
-def _note(arguments: str) -> str:
+def _note_text(arguments: str) -> str:
     """The note in a call of save_note, as one line; "" if there is none."""
     try:
         written = json.loads(arguments)

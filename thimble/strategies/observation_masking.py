@@ -8,8 +8,8 @@ from typing import Literal
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, pending_turn
-from thimble.strategies.making_room import by_age, window_reason
-from thimble.strategies.masks import Masks, mask, with_masks
+from thimble.strategies.making_room import choose_by_age, window_reason
+from thimble.strategies.masks import Masks, mask_message, with_masks
 from thimble.strategies.newest import find_turns
 from thimble.strategies.paper import M
 from thimble.strategies.parameter import parameter
@@ -48,9 +48,9 @@ class ObservationMasking(Stateful):
         view = with_masks(messages, masked)
 
         def copy(message: Message) -> Message:
-            return message if message.id in masked else mask(message)
+            return message if message.id in masked else mask_message(message)
 
-        new = by_age(view, copy, budget, self.target, self.window, "masked")
+        new = choose_by_age(view, copy, budget, self.target, self.window, "masked")
         masked.update(new)
         return with_masks(view, new) if new else view
 

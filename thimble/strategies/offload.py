@@ -9,7 +9,7 @@ from typing import Any
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import LOSSLESS, Message, pending_turn
-from thimble.strategies.making_room import by_age, list_offers
+from thimble.strategies.making_room import choose_by_age, list_offers
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 
@@ -18,7 +18,7 @@ LEAST, MOST = 100, 400
 
 
 @lru_cache(maxsize=65_536)
-def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
+def make_reference(message: Message, tokens: int, shown: int, why: str) -> Message:
     """A copy with the size of the result, its start (at most `shown` characters) and the call that brings it back."""
     letters = min(len(message.content) // 10, shown)
     begins = f"; it begins:\n{message.content[:letters]}…" if letters >= LEAST else ""
@@ -27,7 +27,7 @@ def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
 
 
 def _copy(message: Message, reference_of: Sequence[Any]) -> Message:
-    return message if message.why and message.ref != LOSSLESS else reference(message, *reference_of)
+    return message if message.why and message.ref != LOSSLESS else make_reference(message, *reference_of)
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Offload(Stateful):
         results = (one for one in whole if one.role == "tool" and one.name != "recall" and one.id not in known)
         if new := list_offers([message for message in results if budget.count(message) > most], copy, budget):
             view = offload({message.id: came for message, _ in new})
-        return offload(by_age(view, copy, budget, self.target, self.window, "offloaded"))
+        return offload(choose_by_age(view, copy, budget, self.target, self.window, "offloaded"))
 
     def _view(self, messages: Sequence[Message]) -> list[Message]:
         offloaded = self.memory.offloaded

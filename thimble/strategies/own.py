@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(eq=False)
-class Own(Strategy):
+class OwnStrategy(Strategy):
     """A user's strategy, adapted to the loop. `inner` is the user's object or module.
 
     Defaults for members that `inner` lacks: fitted, without tools, price, state and model. `fitted`, `priced` and
@@ -47,7 +47,7 @@ class Own(Strategy):
         self.fitted = bool(getattr(inner, "fitted", True))
         self.priced = bool(getattr(inner, "priced", False))
         self.tools = _names(getattr(inner, "tools", ()))
-        self._code = _code(inner.prepare)
+        self._code = _code_of(inner.prepare)
         _ = getattr(inner, "state", None), getattr(inner, "why", None)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
@@ -90,7 +90,7 @@ class Own(Strategy):
         except UsageError as error:
             return error.what
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Own:
+    def __deepcopy__(self, memo: dict[int, Any]) -> OwnStrategy:
         other = copy(self)
         other.inner = self._guarded(lambda: deepcopy(self.inner, memo), "copy")
         return other
@@ -114,21 +114,21 @@ class Own(Strategy):
         return UsageError(f"{where}: {in_words(error)}, in: {in_line(at.line or '')}", fix)
 
 
-def adapt_strategy(strategy: object) -> Own:
+def adapt_strategy(strategy: object) -> OwnStrategy:
     """Adapt a strategy given by Python code: an object with `prepare`, or a function. Raises UsageError."""
     kind: Any = strategy if hasattr(strategy, "__qualname__") else type(strategy)
     spec, inner = f"{kind.__module__}:{kind.__qualname__}", _with_prepare(strategy)
     if not callable(getattr(inner, "prepare", None)):
         raise UsageError(f"{spec} has no prepare()", HOW_TO_WRITE.format("self, "))
-    _check(spec, inner.prepare, "" if inner is not strategy else "self, ")
-    return Own(spec, inner)
+    _check_signature(spec, inner.prepare, "" if inner is not strategy else "self, ")
+    return OwnStrategy(spec, inner)
 
 
 def _with_prepare(found: Any) -> Any:
     return SimpleNamespace(prepare=found) if inspect.isfunction(found) else found
 
 
-def load_own_strategy(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
+def load_own_strategy(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> OwnStrategy:
     """The strategy in a file (`where` ends with .py) or a module: its `member`, the module itself, or its only class.
 
     A member may be a function, too.
@@ -140,7 +140,7 @@ def load_own_strategy(spec: str, where: str, member: str, make: Callable[[Any], 
         Stopped: the user pressed Ctrl-C while it was loaded.
     """
     try:
-        return in_time(lambda: _loaded(spec, where, member, make))
+        return in_time(lambda: _load_member(spec, where, member, make))
     except UsageError:
         raise
     except BaseException as error:  # the user's own code may raise anything
@@ -154,7 +154,7 @@ def load_own_strategy(spec: str, where: str, member: str, make: Callable[[Any], 
         raise UsageError(f"{spec} cannot be loaded: {in_words(error)}{line}", HOW_TO_RETRY) from error
 
 
-def _loaded(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
+def _load_member(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> OwnStrategy:
     module = _run_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
     found = _with_prepare(getattr(module, member)) if member else module
     if not callable(getattr(found, "prepare", None)):
@@ -169,8 +169,8 @@ def _loaded(spec: str, where: str, member: str, make: Callable[[Any], Strategy])
         found = make(found)
     elif found is not module:
         found = deepcopy(found)  # a module is loaded once: each session gets its own copy
-    _check(spec, found.prepare, "" if found is module else "self, ")
-    return Own(spec, found)
+    _check_signature(spec, found.prepare, "" if found is module else "self, ")
+    return OwnStrategy(spec, found)
 
 
 def _run_file(path: Path) -> ModuleType:
@@ -186,9 +186,9 @@ def _run_file(path: Path) -> ModuleType:
     return module
 
 
-def _check(spec: str, prepare: Callable[..., Any], itself: str) -> None:
+def _check_signature(spec: str, prepare: Callable[..., Any], itself: str) -> None:
     """Raise UsageError if `prepare` cannot be called with messages and budget."""
-    code = _code(prepare)
+    code = _code_of(prepare)
     where = f"{spec}, line {code.co_firstlineno}" if code else spec
     if inspect.iscoroutinefunction(inspect.unwrap(prepare)):
         raise UsageError(f"{where}: prepare() is async, and nothing awaits it", HOW_TO_WRITE.format(itself))
@@ -199,7 +199,7 @@ def _check(spec: str, prepare: Callable[..., Any], itself: str) -> None:
         raise UsageError(what, HOW_TO_WRITE.format(itself)) from error
 
 
-def _code(prepare: Callable[..., Any]) -> CodeType | None:
+def _code_of(prepare: Callable[..., Any]) -> CodeType | None:
     """The compiled code of a function, without its decorators; None for any other callable."""
     code: CodeType | None = getattr(inspect.unwrap(prepare), "__code__", None)
     return code

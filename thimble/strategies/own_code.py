@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 HOW_TO_RETRY = "correct it, then select the strategy again"
 
-MOST_SECONDS = 30.0
+MAX_SECONDS = 30.0
 """Time limit of the code if no user can press Ctrl-C; while it waits for a model, that model's limits hold."""
 PYTHON_LIMITS = (
     (sys.getrecursionlimit, sys.setrecursionlimit),
@@ -33,8 +33,8 @@ _limit: ContextVar[float | None] = ContextVar("limit", default=None)
 
 @contextmanager
 def limit_seconds(seconds: float | None = None) -> Iterator[None]:
-    """Limit each call of such code inside the block to `seconds`, by default `MOST_SECONDS`."""
-    before = _limit.set(seconds or MOST_SECONDS)
+    """Limit each call of such code inside the block to `seconds`, by default `MAX_SECONDS`."""
+    before = _limit.set(seconds or MAX_SECONDS)
     try:
         yield
     finally:

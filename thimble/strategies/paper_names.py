@@ -25,7 +25,7 @@ PAPER_NAMES = {
 """Our name for each, in small letters with `-` for a blank."""
 
 
-def in_our_names(spec: str) -> str:
+def use_our_names(spec: str) -> str:
     """A SPEC whose parts have our names; every other part stays as typed."""
     return _renamed(spec, PAPER_NAMES)
 

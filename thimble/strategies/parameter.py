@@ -73,7 +73,7 @@ def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_
 
 
 @lru_cache(maxsize=64)
-def parameters(strategy: type) -> list[Parameter]:
+def parameters_of(strategy: type) -> list[Parameter]:
     """The parameters that a strategy class declares, in order."""
     if not is_dataclass(strategy):
         return []
@@ -88,7 +88,7 @@ def parameters(strategy: type) -> list[Parameter]:
 
 def as_in_the_paper(strategy: type) -> str:
     """The parameters that the SPEC `NAME:paper` sets, as a SPEC writes them; empty if the strategy follows no paper."""
-    return ",".join(f"{one.name}={one.written(one.paper)}" for one in parameters(strategy) if one.paper is not None)
+    return ",".join(f"{one.name}={one.written(one.paper)}" for one in parameters_of(strategy) if one.paper is not None)
 
 
 def _members(hint: Any) -> Iterator[Any]:

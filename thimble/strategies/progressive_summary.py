@@ -44,7 +44,7 @@ class ProgressiveSummary(Stateful):
         self.memory.folding = self.memory.folding or budget.over(view)
         while self.memory.folding and (size := budget.size(view)) > self.target * budget.limit:
             why = f"the view was {size:,} of {budget.limit:,} tokens: folded piece by piece down to {self.target:.0%}"
-            since = folding.since(messages)
+            since = folding.turns_since(messages)
             upto = before_newest(max(self.tail, len(since) - self.piece), since, messages)
             if len(since) <= self.tail or not folding.fold(messages, upto, budget, why):
                 break

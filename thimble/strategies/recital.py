@@ -8,7 +8,7 @@ from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 
 
-def recital(name: str, text: str, why: str) -> Message:
+def make_recital(name: str, text: str, why: str) -> Message:
     """A user message with this text, to append to a view; not while calls there wait for results."""
     return Message(name, "user", f"{SUMMARY_TAG}\n{text}", why=why)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError, UsageError
-from thimble.agent.messages import LONGEST, Message, differences, pending_turn
+from thimble.agent.messages import MAX_CONTENT_CHARACTERS, Message, differences, pending_turn
 from thimble.agent.protocols import Embedder
 from thimble.agent.turns import question
 from thimble.corpus.markdown import shorten
@@ -21,7 +21,7 @@ from thimble.corpus.words import STOPWORDS, content_words, split_words, stem
 from thimble.strategies.masks import Masks
 from thimble.strategies.observation_masking import ObservationMasking
 from thimble.strategies.parameter import parameter
-from thimble.strategies.recital import recital
+from thimble.strategies.recital import make_recital
 from thimble.strategies.sliding_window import SlidingWindow, WindowState
 from thimble.strategies.state import Stateful
 
@@ -34,11 +34,11 @@ PASSAGE_TEXT = re.compile(
     r"(?s)\S(?:.{200,599}(?=\n\s*\n)|.{200,599}(?=\n)|.{200,599}(?<=[.!?])(?=\s)|.{0,599}(?!\S)|.{599})"
 )
 """At most 600 characters (about 150 tokens), cut after a paragraph, else a line, a sentence, a word, anywhere."""
-TERMS = 12
+MAX_QUERY_TERMS = 12
 """The most words of a query: the rarest ones."""
 K1, B = 1.2, 0.75
 """BM25: how soon repeating a word stops counting, and how much a long passage is discounted."""
-CLOSE = 0.4
+MIN_COSINE = 0.4
 """The least cosine of a passage that shares too few words with the query."""
 HOW_TO_EMBED = "pip install --no-deps wordllama, or a server's: --embeddings ollama:all-minilm; or take by=words"
 
@@ -94,7 +94,7 @@ class Retrieval(Stateful):
         alone = f" (by words alone: {self._vectors.error})" if self._vectors.error else ""
         for passages in self._choices(ranking, view):
             why = f"what fits this turn best of {len(hidden)} hidden results, in passages: {len(passages)}"
-            quoted = recital("retrieved", _quoted(passages, messages), why + alone)
+            quoted = make_recital("retrieved", _quote_passages(passages, messages), why + alone)
             if budget.count(quoted) > room:
                 break
             whole = [*view, quoted]
@@ -145,7 +145,7 @@ class ResultPassage:
 @lru_cache(maxsize=8192)
 def split_result(result: Message) -> tuple[ResultPassage, ...]:
     """The passages of a result, cut and counted once; none if it is too long."""
-    if len(result.content) > LONGEST:
+    if len(result.content) > MAX_CONTENT_CHARACTERS:
         return ()
     texts = [match[0].rstrip() for match in PASSAGE_TEXT.finditer(result.content)]
     counts = [Counter(_stem(word) for word in split_words(text) if word not in STOPWORDS) for text in texts]
@@ -226,20 +226,20 @@ def rank_passages(index: PassageIndex, wanted: Sequence[str], near: Sequence[flo
     By words, those that share two telling words with it, scored by BM25. With the cosines of `near`, also those that
     are close; the score is then the share of the best BM25 plus the cosine, 0 to 2.
     """
-    scores = by_words(index, wanted)
+    scores = score_by_words(index, wanted)
     if near:
         most = max(scores.values(), default=1)
         scores = {
             place: scores.get(place, 0) / most + max(cosine, 0)
             for place, cosine in enumerate(near)
-            if place in scores or cosine >= CLOSE
+            if place in scores or cosine >= MIN_COSINE
         }
     best = max(scores.values(), default=0)
     good = [place for place, score in scores.items() if 2 * score >= best]
     return [index.passages[place] for place in sorted(good, key=lambda place: (-scores[place], place))]
 
 
-def by_words(index: PassageIndex, wanted: Sequence[str]) -> dict[int, float]:
+def score_by_words(index: PassageIndex, wanted: Sequence[str]) -> dict[int, float]:
     """The BM25 of each passage that shares two telling words with the query, by its place.
 
     A telling word occurs in fewer than half of all passages; if there is only one, it is enough. The score is the sum
@@ -249,7 +249,7 @@ def by_words(index: PassageIndex, wanted: Sequence[str]) -> dict[int, float]:
     total = len(index.passages)
     average = max(1, sum(passage.length for passage in index.passages) / max(1, total))
     held = {word: len(index.places.get(word, ())) for word in wanted}
-    rarest = sorted(filter(held.__getitem__, wanted), key=held.__getitem__)[:TERMS]
+    rarest = sorted(filter(held.__getitem__, wanted), key=held.__getitem__)[:MAX_QUERY_TERMS]
     idf = {word: log((total - held[word] + 0.5) / (held[word] + 0.5)) for word in rarest if 2 * held[word] < total}
     shared = Counter(chain.from_iterable(map(index.places.__getitem__, idf)))
     scores = {}
@@ -261,11 +261,13 @@ def by_words(index: PassageIndex, wanted: Sequence[str]) -> dict[int, float]:
     return scores
 
 
-def _quoted(passages: Sequence[ResultPassage], messages: Sequence[Message]) -> str:
-    return "\n\n".join([PASSAGES_HEADER, *(f"From {_source(one.result, messages)}:\n{one.text}" for one in passages)])
+def _quote_passages(passages: Sequence[ResultPassage], messages: Sequence[Message]) -> str:
+    return "\n\n".join(
+        [PASSAGES_HEADER, *(f"From {_describe_source(one.result, messages)}:\n{one.text}" for one in passages)]
+    )
 
 
-def _source(result: Message, messages: Sequence[Message]) -> str:
+def _describe_source(result: Message, messages: Sequence[Message]) -> str:
     """The call that a result answers: the tool and its arguments."""
     before = messages[: next((at for at, one in enumerate(messages) if one.id == result.id), 0)]
     caller = next((one for one in reversed(before) if one.role != "tool"), result)

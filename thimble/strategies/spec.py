@@ -20,8 +20,8 @@ from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.plugins import plugin_label, plugins
 from thimble.strategies.own import load_own_strategy
-from thimble.strategies.paper_names import in_our_names
-from thimble.strategies.parameter import parameters
+from thimble.strategies.paper_names import use_our_names
+from thimble.strategies.parameter import parameters_of
 from thimble.strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, kind_of, unknown_strategy_error
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
@@ -29,7 +29,7 @@ PAPER = "paper"
 """The setting that gives a strategy the parameters of the paper that it follows."""
 
 
-class Kind(Enum):
+class PartSource(Enum):
     """The source of a part's strategy."""
 
     OURS = "ours"
@@ -47,7 +47,7 @@ class Part:
     or module. `settings`: the text `key=value,…`. `start`: the offset of the part in the SPEC, in characters.
     """
 
-    kind: Kind
+    kind: PartSource
     name: str
     member: str = ""
     settings: str = ""
@@ -56,7 +56,7 @@ class Part:
     @property
     def is_code(self) -> bool:
         """Whether a file or a module must be run to get the strategy. An installed package counts as built in."""
-        return self.kind in (Kind.FILE, Kind.MODULE)
+        return self.kind in (PartSource.FILE, PartSource.MODULE)
 
 
 def parse_spec(text: str) -> list[Part]:
@@ -64,7 +64,7 @@ def parse_spec(text: str) -> list[Part]:
     parts, end = [], 0
     for piece in text.split("+"):
         start = end + len(piece) - len(piece.lstrip())
-        parts.append(_part(piece.strip(), start))
+        parts.append(_parse_part(piece.strip(), start))
         end += len(piece) + len("+")
     return parts
 
@@ -74,20 +74,20 @@ def is_code(text: str) -> bool:
     return any(part.is_code for part in parse_spec(text))
 
 
-def _part(piece: str, start: int = 0) -> Part:
+def _parse_part(piece: str, start: int = 0) -> Part:
     """The part in a piece of a SPEC. A piece that looks like a file is one, whether or not it exists."""
     if file := FILE.fullmatch(piece):
         member, _, settings = (file[2] or "").partition(":")
-        return Part(Kind.FILE, file[1], member, settings, start)
+        return Part(PartSource.FILE, file[1], member, settings, start)
     name, _, rest = piece.partition(":")
     if name in STRATEGIES:
-        return Part(Kind.OURS, name, "", rest, start)
+        return Part(PartSource.OURS, name, "", rest, start)
     if name in plugins("strategies"):
-        return Part(Kind.INSTALLED, name, "", rest, start)
+        return Part(PartSource.INSTALLED, name, "", rest, start)
     member, _, settings = rest.partition(":")
     if member.isidentifier() and all(word.isidentifier() for word in name.split(".")):
-        return Part(Kind.MODULE, name, member, settings, start)
-    return Part(Kind.UNKNOWN, name, "", rest, start)
+        return Part(PartSource.MODULE, name, member, settings, start)
+    return Part(PartSource.UNKNOWN, name, "", rest, start)
 
 
 def make_strategy(spec: str, side: SideModel) -> Strategy:
@@ -96,7 +96,7 @@ def make_strategy(spec: str, side: SideModel) -> Strategy:
     Raises:
         UsageError: no such strategy, parameter or value; the fix names the nearest right one.
     """
-    parts = parse_spec(in_our_names(spec))
+    parts = parse_spec(use_our_names(spec))
     if len(parts) == 1:
         return _strategy(parts[0], side)
     made = [(_strategy(part, side), part.name) for part in parts]
@@ -106,14 +106,16 @@ def make_strategy(spec: str, side: SideModel) -> Strategy:
 def _strategy(part: Part, side: SideModel) -> Strategy:
     if part.is_code:
         short = f"{part.name}:{part.member}" if part.member else part.name
-        return load_own_strategy(short, part.name, part.member, lambda kind: _build(short, kind, part.settings, side))
-    if part.kind is Kind.INSTALLED:
+        return load_own_strategy(
+            short, part.name, part.member, lambda kind: _make_instance(short, kind, part.settings, side)
+        )
+    if part.kind is PartSource.INSTALLED:
         kind_of(part.name)  # says what is wrong with the package, if it cannot be used
         plugin = plugins("strategies")[part.name]
-        make = partial(_build, part.name, settings=part.settings, side=side)
+        make = partial(_make_instance, part.name, settings=part.settings, side=side)
         return load_own_strategy(plugin_label(plugin), plugin.module, plugin.attr, make)
-    if part.kind is Kind.OURS:
-        return _build(part.name, STRATEGIES[part.name], part.settings, side)
+    if part.kind is PartSource.OURS:
+        return _make_instance(part.name, STRATEGIES[part.name], part.settings, side)
     first, *more = part.name.split() or [""]
     if first in STRATEGIES and more:
         what = f"there is no strategy {part.name!r}"
@@ -121,12 +123,12 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
     raise unknown_strategy_error(part.name)
 
 
-def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
+def _make_instance(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
     """An instance with these settings.
 
     A field `model` gets the model to ask, `embedder` its embedder.
     """
-    known = {parameter.name: parameter for parameter in parameters(kind)}
+    known = {parameter.name: parameter for parameter in parameters_of(kind)}
     papers = {one.name: one.paper for one in known.values() if one.paper is not None}
     given = [setting for part in settings.split(",") if (setting := part.strip())]
     by_paper = bool(papers) and PAPER in given

@@ -17,16 +17,16 @@ class Stateful(Strategy):
     @property
     def state(self) -> dict[str, Any]:
         """The memory as JSON, without empty values."""
-        return _saved(self.memory)
+        return _to_json(self.memory)
 
     @state.setter
     def state(self, state: Mapping[str, Any]) -> None:
         self.memory = _read(type(self.memory), state)
 
 
-def _saved(memory: Any) -> dict[str, Any]:
+def _to_json(memory: Any) -> dict[str, Any]:
     values = {one.name: getattr(memory, one.name) for one in fields(memory)}
-    saved = {name: _saved(value) if is_dataclass(value) else value for name, value in values.items()}
+    saved = {name: _to_json(value) if is_dataclass(value) else value for name, value in values.items()}
     return {name: value for name, value in saved.items() if value}
 
 

@@ -17,7 +17,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, ModelError
 from thimble.agent.fit import fit
 from thimble.agent.messages import Message, blocks, pending_turn, turns
-from thimble.agent.prompts import CANNOT, SUMMARY_TAG
+from thimble.agent.prompts import CANNOT_ANSWER, SUMMARY_TAG
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
 
@@ -46,7 +46,7 @@ QUOTED = "Asked, word for word:"
 NAME = re.compile(r"(?<=\[)\w++(?=\])|\b(?=[^\W\d_]*+[\d_./:-](?:\w|[.,]\d))\w[\w.,/:-]*+|(?<=[\w,;)] )[A-Z]\w++")
 """A [source], a number of two digits, a path or an identifier, a capitalised word within a sentence."""
 
-REFUSAL = re.compile(rf"\W*(?:\w+\W+){{0,4}}{CANNOT}")
+REFUSAL = re.compile(rf"\W*(?:\w+\W+){{0,4}}{CANNOT_ANSWER}")
 """The start of an answer that declines."""
 
 
@@ -81,7 +81,7 @@ class Folded:
     why: str = ""
     refused: str = ""
 
-    def become(self, other: Folded) -> None:
+    def copy_from(self, other: Folded) -> None:
         """Copy all values of the other one."""
         self.summary, self.covers, self.why, self.refused = other.summary, other.covers, other.why, other.refused
 
@@ -105,7 +105,7 @@ class Folding:
         """The messages with the summary in place of those that it covers; the same messages if there is no summary."""
         return _with_summary(messages, self.memory)
 
-    def since(self, messages: Sequence[Message]) -> list[range]:
+    def turns_since(self, messages: Sequence[Message]) -> list[range]:
         """The turns that the summary does not cover."""
         covers, listed = set(self.memory.covers), [*messages]
         return [turn for turn in turns(listed) if listed[turn.start].id not in covers]
@@ -115,7 +115,7 @@ class Folding:
 
         A turn is reasoning, action and observation (The Complexity Trap, Eq. 5), not an answer without a tool call.
         """
-        acts = [turn for turn in self.since(messages) if messages[turn.start].calls]
+        acts = [turn for turn in self.turns_since(messages) if messages[turn.start].calls]
         if len(acts) < gathered:
             return
         why = f"{len(acts)} turns had gathered, and all but the {tail} newest are folded"
@@ -129,10 +129,10 @@ class Folding:
         If the call fails, or the summary is empty, unfounded or not smaller than its messages, nothing changes, and the
         next summary waits for `PATIENCE` turns. An interruption leaves the state unchanged.
         """
-        if self.waits(messages):
+        if self.is_waiting(messages):
             return False
         newest, pieces = self.memory, 0
-        while piece := replace(self, memory=newest).piece(messages, upto, budget, why):
+        while piece := replace(self, memory=newest).next_piece(messages, upto, budget, why):
             made = piece.folded(piece.ask(self.model))
             if made is None:
                 newest = replace(newest, refused=messages[-1].id)
@@ -142,10 +142,10 @@ class Folding:
                 limit = piece.budget.limit
                 newest.why = f"{why}, in {pieces} calls: the summariser's context holds {limit:,} tokens of prompt"
         folded = newest.covers != self.memory.covers
-        self.memory.become(newest)
+        self.memory.copy_from(newest)
         return folded
 
-    def piece(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> Piece | None:
+    def next_piece(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> Piece | None:
         """The next piece to fold of the messages before index `upto`; None if nothing is left to fold."""
         # At three tokens a word, a summary takes at most a quarter of the budget.
         stays, words = {message.id for message in pinned(messages)}, min(self.words, budget.limit // 12)
@@ -153,7 +153,7 @@ class Folding:
         left = replace(context, limit=context.limit - 3 * words)
         # The instruction alone: a small model would answer a question right before it.
         instruction = Message("summarise", "user", INSTRUCTION.format(words=words, sections=self.sections))
-        read = _readable(_with_summary(messages[:upto], self.memory), stays, instruction, left)
+        read = _readable_start(_with_summary(messages[:upto], self.memory), stays, instruction, left)
         if not read:
             return None
         old = [message for message in read if message.id not in stays]
@@ -162,7 +162,7 @@ class Folding:
         quoted = self._quoted(messages, gone, budget)
         return Piece(instruction, 3 * words, left, read, old, covers, quoted, why, self.memory.refused)
 
-    def waits(self, messages: Sequence[Message]) -> bool:
+    def is_waiting(self, messages: Sequence[Message]) -> bool:
         """Whether a call failed less than `PATIENCE` turns ago."""
         refused = self.memory.refused
         at = next((index for index, message in enumerate(messages) if message.id == refused), len(messages))
@@ -226,7 +226,7 @@ class Piece:
         return made if founded and self.budget.count(summary_message(made)) < self.tokens else None
 
 
-def _readable(
+def _readable_start(
     view: Sequence[Message], stays: Collection[str], instruction: Message, budget: Budget
 ) -> Sequence[Message]:
     """The start of the view that one call can read, with at least one block that may go; [] if none is left.

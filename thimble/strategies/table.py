@@ -172,6 +172,6 @@ def has_field(kind: Any, name: str) -> bool:
     return is_dataclass(kind) and any(field.name == name for field in fields(kind))
 
 
-def without_a_model() -> list[str]:
+def list_without_model() -> list[str]:
     """The strategies that ask no model, by name."""
     return [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]

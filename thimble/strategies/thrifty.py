@@ -11,7 +11,7 @@ from thimble.agent.messages import Message, blocks, common_prefix, last_turn, pe
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
 from thimble.strategies.making_room import list_offers, window_reason
-from thimble.strategies.masks import Masks, mask, with_masks
+from thimble.strategies.masks import Masks, mask_message, with_masks
 from thimble.strategies.newest import find_turns
 from thimble.strategies.observation_masking import ObservationMasking
 from thimble.strategies.parameter import parameter
@@ -136,7 +136,7 @@ class Thrifty(Stateful):
         if budget.over(view):
             self._make_room(messages, stand)
         elif new:
-            self._trade(messages, stand)
+            self._trade_edits(messages, stand)
         if messages:
             self.memory.seen = messages[-1].id
         return self._view(messages)
@@ -145,13 +145,13 @@ class Thrifty(Stateful):
         """The rule by which a message was forgotten."""
         return self.memory.forgotten.get(message.id, "")
 
-    def _trade(self, messages: Sequence[Message], stand: ViewCost) -> None:
+    def _trade_edits(self, messages: Sequence[Message], stand: ViewCost) -> None:
         """Pay this call's rent for the masks and the summary not made yet, and buy the edits that are due."""
         view, budget, prices = stand.view, stand.budget, stand.prices
         start = self._start(view)
         rent = replace(self.memory.rent)
 
-        old = {message.id for message, _ in list_offers(view[:start], mask, budget)}
+        old = {message.id for message, _ in list_offers(view[:start], mask_message, budget)}
         masks = _edit(view, with_masks(view, dict.fromkeys(old, "")), budget)
         rent.masks += prices.cached * masks.saved
         price = stand.price(masks)
@@ -163,7 +163,7 @@ class Thrifty(Stateful):
             rent.summary += prices.cached * (offer.edit.saved - masks.saved)
             more = offer.price(offer.written) - (price if pays else 0)
             paid = f"the rent of {rent.summary:,.0f} had reached the price of the summary, {more:,.0f}"
-            if rent.summary >= more and self._buy(offer, messages, paid):
+            if rent.summary >= more and self._buy_summary(offer, messages, paid):
                 return
         self.memory.rent = replace(rent, masks=0.0) if pays else rent
         if pays:
@@ -198,7 +198,7 @@ class Thrifty(Stateful):
         upto = next((at for at, message in enumerate(messages) if message.id == view[start].id), 0)
         offer = self._offer(messages, upto, stand)
         enough = offer and offer.edit.saved >= max(goal, offer.call(offer.written))
-        if offer and enough and self._buy(offer, messages, f"{over}, and masks were not enough"):
+        if offer and enough and self._buy_summary(offer, messages, f"{over}, and masks were not enough"):
             return
         self.memory.saved -= stand.price(forgetting)
         self.memory.forgotten.update(dict.fromkeys(gone, f"{over}: the oldest went"))
@@ -220,11 +220,11 @@ class Thrifty(Stateful):
     def _offer(self, messages: Sequence[Message], upto: int, stand: ViewCost) -> Offer | None:
         """The summary that one call would make of the messages before index `upto`; None if none are left."""
         folding, view, budget = self._folding, stand.view, stand.budget
-        if not self.summaries or folding.waits(messages):
+        if not self.summaries or folding.is_waiting(messages):
             return None
         there = with_masks([one for one in messages if one.id not in self.memory.forgotten], self.memory.masked)
         upto -= sum(one.id in self.memory.forgotten for one in messages[:upto])
-        piece = folding.piece(there, upto, budget, "")
+        piece = folding.next_piece(there, upto, budget, "")
         if not piece:
             return None
         try:
@@ -240,7 +240,7 @@ class Thrifty(Stateful):
         longest = piece.reply + budget.count(summary_message(Folded(piece.quoted, piece.covers)))
         return Offer(piece, Edit(first, piece.tokens - written), written, longest, read, stand)
 
-    def _buy(self, offer: Offer, messages: Sequence[Message], why: str) -> bool:
+    def _buy_summary(self, offer: Offer, messages: Sequence[Message], why: str) -> bool:
         """Make the summary, if the account can pay for the longest one; return whether it was made."""
         if not self.memory.pays(max(offer.price(offer.longest), offer.call(offer.longest))):
             return False
@@ -250,7 +250,7 @@ class Thrifty(Stateful):
             self.memory.saved -= offer.call(offer.longest)
             return False
         self.memory.saved -= offer.price(offer.stand.budget.count(summary_message(made)))
-        self.memory.become(replace(made, why=why))
+        self.memory.copy_from(replace(made, why=why))
         self.memory.rent = Rent()
         return True
 

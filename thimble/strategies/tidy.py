@@ -8,21 +8,21 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import LONGEST, LOSSLESS, Message, pending_turn
+from thimble.agent.messages import LOSSLESS, MAX_CONTENT_CHARACTERS, Message, pending_turn
 from thimble.strategies.compression import json_table, terminal_text
 from thimble.strategies.state import Stateful
 
 Form = Literal["minified", "table", "text"]
 TIDY_FORMS: tuple[Form, ...] = get_args(Form)
-LEAST_RESULT = 200
+MIN_RESULT_CHARACTERS = 200
 """The least characters of a result that may be rewritten."""
 
 
 @lru_cache(maxsize=16_384)
-def rewrite(message: Message, form: Form) -> Message:
+def rewrite_result(message: Message, form: Form) -> Message:
     """A copy in this form, which depends on nothing but the message; the message itself if it has no such form."""
     if form == "text":
-        text, went = terminal_text.tidied(message.content)
+        text, went = terminal_text.tidy_terminal_text(message.content)
         what = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in went.items())
         return message.rewritten(f"[left out: {what}]\n{text}", f"without {what}", ref=LOSSLESS) if went else message
     json = json_table.find_json(message.content)
@@ -40,15 +40,15 @@ def forms_of(message: Message) -> Sequence[Form]:
         message.why
         or message.attached
         or message.name == "recall"
-        or not LEAST_RESULT <= len(message.content or "") <= LONGEST
+        or not MIN_RESULT_CHARACTERS <= len(message.content or "") <= MAX_CONTENT_CHARACTERS
     ):
         return ()
-    return [form for form in TIDY_FORMS if rewrite(message, form) is not message]
+    return [form for form in TIDY_FORMS if rewrite_result(message, form) is not message]
 
 
 def smallest_form(message: Message, budget: Budget) -> Form | None:
     """The form of a result with the fewest tokens; None if no form saves a tenth."""
-    forms = ((budget.count(rewrite(message, form)), form) for form in forms_of(message))
+    forms = ((budget.count(rewrite_result(message, form)), form) for form in forms_of(message))
     tokens, form = min(forms, default=(0, None))
     return form if tokens <= 0.9 * budget.count(message) else None
 
@@ -81,4 +81,4 @@ class Tidy(Stateful):
         for message in messages[: len(messages) - len(pending_turn(messages))]:
             if message.role == "tool" and message.id not in forms and (form := smallest_form(message, budget)):
                 forms[message.id] = form
-        return [rewrite(message, forms[message.id]) if message.id in forms else message for message in messages]
+        return [rewrite_result(message, forms[message.id]) if message.id in forms else message for message in messages]

@@ -12,7 +12,7 @@ from thimble.agent.messages import Message, pending_turn
 from thimble.agent.protocols import Strategy
 from thimble.strategies.notes import FAILED
 from thimble.strategies.parameter import parameter
-from thimble.strategies.recital import recital
+from thimble.strategies.recital import make_recital
 
 DONE_STEP = "[x]"
 STEPS_HEADER = "Your list of steps as you wrote it last. Write it again with todo when one is done:"
@@ -39,7 +39,7 @@ class Todo(Strategy):
         steps = _newest_list(messages)
         if not steps or pending_turn(messages) or all(DONE_STEP in line.lower() for line in steps.splitlines()):
             return [*messages]
-        said = recital(
+        said = make_recital(
             f"todo-after-{messages[-1].id}", f"{STEPS_HEADER}\n{steps}", "the list of steps, of which one is open"
         )
         return [*messages, said] if budget.count(said) <= self.share * budget.limit else [*messages]
@@ -52,13 +52,13 @@ def _newest_list(messages: Sequence[Message]) -> str:
         if message.role == "tool" and message.name == "todo" and not message.content.startswith(FAILED):
             taken.add(message.call_id)
         for call in reversed(message.calls):
-            if call.id in taken and call.name == "todo" and (steps := _steps(call.arguments)):
+            if call.id in taken and call.name == "todo" and (steps := _list_steps(call.arguments)):
                 return steps
     return ""
 
 
 @lru_cache(maxsize=512)
-def _steps(arguments: str) -> str:
+def _list_steps(arguments: str) -> str:
     """The lines of a list, without blank ones; "" for arguments without a list."""
     try:
         steps = json.loads(arguments)["steps"]

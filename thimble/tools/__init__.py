@@ -38,7 +38,7 @@ def toolbox(library: Library, files_root: Path, notes: Notebook, embedder: Embed
     return {tool.name: tool for tools in table for tool in tools}
 
 
-def everyday(
+def small_model_tools(
     library: Library, files_root: Path, embedder: Embedder | None, history: Callable[[], Sequence[Message]]
 ) -> dict[str, Tool]:
     """The few tools of a model that calls by schema: search, list and read."""
@@ -66,7 +66,7 @@ def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], s
     return {tool.name: tool for tools in table for tool in tools}
 
 
-def installed(built_in: Container[str]) -> tuple[dict[str, Tool], list[str]]:
+def load_installed(built_in: Container[str]) -> tuple[dict[str, Tool], list[str]]:
     """The tools of installed packages by name, and a line for each that cannot be used.
 
     An exception in such a tool goes to the model as a ToolError.

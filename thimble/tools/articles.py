@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from thimble.agent.errors import ToolError, UsageError
 from thimble.agent.protocols import Embedder, Tool
-from thimble.corpus.article import OPENING, Article, Section
+from thimble.corpus.article import OPENING_TITLE, Article, Section
 from thimble.corpus.library import Library
-from thimble.corpus.manual import MANUAL_SLUG, manual
-from thimble.corpus.markdown import paragraphs, shorten
+from thimble.corpus.manual import MANUAL_SLUG, load_manual
+from thimble.corpus.markdown import shorten, split_paragraphs
 from thimble.corpus.observations import (
     ARTICLE,
-    BELOW,
+    INDENT,
     LISTED_ARTICLE,
     NEAR_ARTICLE,
     PAGE_REST,
@@ -20,7 +20,7 @@ from thimble.corpus.observations import (
     PASSAGE,
     SECTIONS_LINE,
 )
-from thimble.corpus.ranking import QUERY
+from thimble.corpus.ranking import MAX_QUERY
 from thimble.corpus.search import Hit, Search
 from thimble.corpus.words import content_words, slugify
 from thimble.tools.schema import tool
@@ -61,7 +61,7 @@ class ArticleTools:
         _check_page(page, pages)
         first = (page - 1) * LISTED_ARTICLES
         shown = enumerate(articles[first : first + LISTED_ARTICLES], first + 1)
-        lines = [count_noun(len(articles), "article") + about, *(_entry(*numbered) for numbered in shown)]
+        lines = [count_noun(len(articles), "article") + about, *(_list_entry(*numbered) for numbered in shown)]
         if page < pages:
             more = format_call("list_articles", topic=shorten(topic, 80), page=page + 1)
             lines.append(PAGE_REST.written(place=PART.written(page=page, pages=pages), call=more, what="more"))
@@ -77,10 +77,12 @@ class ArticleTools:
         """
         search = self._search
         if f"[{MANUAL_SLUG}" in earlier:  # a question that leans on a page of the manual
-            search = Search(manual(), self._embedder)
+            search = Search(load_manual(), self._embedder)
         hits = search.find(query, max(1, min(limit, 20)), earlier)
-        notes = [f"[only the first {QUERY:,} characters of the query were searched]"] if len(query) > QUERY else []
-        if not hits or hits[0].score < search.enough:
+        notes = (
+            [f"[only the first {MAX_QUERY:,} characters of the query were searched]"] if len(query) > MAX_QUERY else []
+        )
+        if not hits or hits[0].score < search.min_score:
             lines = [f"No results for {quote(query)}."]
             if near := _articles(hits)[:FEW_ARTICLES]:
                 names = (NEAR_ARTICLE.written(slug=article.slug, title=article.title) for article in near)
@@ -91,7 +93,7 @@ class ArticleTools:
             article = hit.article
             of = {"slug": article.slug, "title": article.title, "section": shorten(hit.section.title, 100)}
             lines.append(PASSAGE.written(number=number, **of, score=f"{hit.score:.2f}"))
-            lines.append(f"{BELOW}{hit.text}")
+            lines.append(f"{INDENT}{hit.text}")
         return "\n".join([*lines, *notes])
 
     def read_article(self, slug: str, section: str = "", page: int = 1) -> str:
@@ -104,7 +106,7 @@ class ArticleTools:
         """
         article = self._find(slug)
         chosen = _sections(article, section) if section.strip() else article.sections
-        pages = paged([_rendered(part) for part in chosen])
+        pages = paginate([_rendered(part) for part in chosen])
         _check_page(page, len(pages))
         part = PART.written(page=page, pages=len(pages))
         named = shorten(chosen[0].title, 100) if section.strip() else ""
@@ -120,13 +122,15 @@ class ArticleTools:
 
     def about(self, topic: str, near: int = FEW_ARTICLES) -> list[Article]:
         """The articles on a topic; if there are few, also the `near` articles with the best passages for it."""
-        fits = self._search.fits(topic)
+        fits = self._search.score_articles(topic)
         best = {self._library.articles[place].slug: place for place in sorted(fits, key=lambda place: -fits[place])}
         rank = {slug: rank for rank, slug in enumerate(best)}
         named = content_words(topic)
         found = sorted(self._library.matching(topic), key=lambda article: rank.get(article.slug, len(rank)))
         found.sort(key=lambda article: named not in (content_words(article.slug), content_words(article.title)))
-        if len(found) < FEW_ARTICLES and any(hit.score >= self._search.enough for hit in self._search.find(topic, 1)):
+        if len(found) < FEW_ARTICLES and any(
+            hit.score >= self._search.min_score for hit in self._search.find(topic, 1)
+        ):
             slugs = {article.slug for article in found}
             found += [self._library.articles[best[slug]] for slug in [*best][:near] if slug not in slugs]
         return found
@@ -138,11 +142,11 @@ class ArticleTools:
             raise ToolError(f"{error.what}. {format_call('list_articles')} shows every slug.") from error
 
 
-def _entry(number: int, article: Article) -> str:
+def _list_entry(number: int, article: Article) -> str:
     tags = f"; tags: {', '.join(article.tags)}" if article.tags else ""
     facts = shorten(f"{count_noun(article.words, 'word')}{tags}", 200)
     line = LISTED_ARTICLE.written(number=number, slug=article.slug, title=article.title, facts=facts)
-    return f"{line}\n{BELOW}{shorten(article.summary, 300)}"
+    return f"{line}\n{INDENT}{shorten(article.summary, 300)}"
 
 
 def _articles(hits: Iterable[Hit]) -> list[Article]:
@@ -173,13 +177,13 @@ def _folded(title: str) -> str:
 
 
 def _rendered(section: Section) -> str:
-    return section.text if section.title == OPENING else f"## {section.title}\n{section.text}"
+    return section.text if section.title == OPENING_TITLE else f"## {section.title}\n{section.text}"
 
 
-def paged(texts: list[str]) -> list[str]:
+def paginate(texts: list[str]) -> list[str]:
     """The texts as pages of at most `PAGE_CHARACTERS`, cut between paragraphs if possible."""
     pages = [""]
-    for paragraph in (part for text in texts for part in paragraphs(text)):
+    for paragraph in (part for text in texts for part in split_paragraphs(text)):
         for piece in split_pages(paragraph):
             joined = f"{pages[-1]}\n\n{piece}" if pages[-1] else piece
             if len(joined) <= PAGE_CHARACTERS:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from thimble.agent.errors import ToolError
 from thimble.corpus.markdown import shorten
-from thimble.corpus.safe_open import OpenedFile, open_below, read_opened, walk
+from thimble.corpus.safe_open import OpenedFile, open_below, read_opened, walk_folder
 
 READ_BYTES = 5_000_000
 FOLDER_FILES = 20_000
@@ -60,7 +60,7 @@ class Folder:
         except FileNotFoundError as error:
             if name != name.strip():
                 return self.find(name.strip())
-            same, near = self._alike("/".join(parts)[:300])
+            same, near = self._find_similar("/".join(parts)[:300])
             if len(same) == 1:
                 return self.find(same[0])
             nearest = f"; nearest: {', '.join((same or near)[:3])}" if same or near else ""
@@ -91,7 +91,7 @@ class Folder:
         if not self._root.is_dir():
             raise ToolError(f"there are no files to read: the folder {self._root.name!r} does not exist")
         try:
-            with open_below(self._root, parts, _refuse) as found:
+            with open_below(self._root, parts, _refuse_part) as found:
                 yield found
         except FileNotFoundError:
             raise
@@ -108,7 +108,7 @@ class Folder:
 
     def _walk(self, top: OpenedFile) -> Iterator[str]:
         """Yield each file, and "" for each folder that cannot be read."""
-        for parts, status in walk(top, lambda name, is_folder: not _problem(name)):
+        for parts, status in walk_folder(top, lambda name, is_folder: not _find_problem(name)):
             if isinstance(status, OSError):
                 yield ""
             elif stat.S_ISREG(status.st_mode) or (stat.S_ISLNK(status.st_mode) and self._leads_to_file(parts)):
@@ -116,12 +116,12 @@ class Folder:
 
     def _leads_to_file(self, parts: tuple[str, ...]) -> bool:
         try:
-            with open_below(self._root, parts, _refuse) as found:
+            with open_below(self._root, parts, _refuse_part) as found:
                 return not found.is_folder
         except OSError:
             return False
 
-    def _alike(self, wanted: str) -> tuple[list[str], list[str]]:
+    def _find_similar(self, wanted: str) -> tuple[list[str], list[str]]:
         """The files whose path ends with `wanted`, and those with a similar path."""
         with self._existing(".") as top:
             names = {name.casefold(): name for name in islice(self._walk(top), COMPARED)}
@@ -131,12 +131,12 @@ class Folder:
         return same, [names[name] for name in difflib.get_close_matches(wanted[:ALIKE], short, n=3, cutoff=0.5)]
 
 
-def _refuse(part: str) -> None:
-    if problem := _problem(part):
+def _refuse_part(part: str) -> None:
+    if problem := _find_problem(part):
         raise OSError(errno.EACCES, problem)
 
 
-def _problem(part: str) -> str:
+def _find_problem(part: str) -> str:
     """Why a part of a path is refused before it is looked up, or ""."""
     if "\\" in part or PureWindowsPath(part).drive:
         return "write paths with /, without a drive"

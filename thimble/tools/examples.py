@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.prompts import CANNOT
+from thimble.agent.prompts import CANNOT_ANSWER
 
-WHY = "a worked example: how to list, read, search and decline"
+EXAMPLE_REASON = "a worked example: how to list, read, search and decline"
 EXAMPLE_DIALOGUES = (
     (
         "Which articles are about pears?",
@@ -36,7 +36,7 @@ EXAMPLE_DIALOGUES = (
         ("search", "query", "Who won the chess world cup?"),
         'Nothing fits "Who won the chess world cup?" well. The nearest:\n'
         "[garden-games] Croquet: The winner is the first to reach the peg.",
-        f"It {CANNOT}: what was found is about croquet, not about chess.",
+        f"It {CANNOT_ANSWER}: what was found is about croquet, not about chess.",
     ),
 )
 """Question, call (tool, parameter, argument), result and answer."""
@@ -46,7 +46,7 @@ def examples() -> Iterator[Message]:
     """The examples as messages, each with an id of its own and the reason why it is there."""
     for number, (question, (tool, parameter, argument), result, answer) in enumerate(EXAMPLE_DIALOGUES, 1):
         call = ToolCall(f"example-{number}", tool, json.dumps({parameter: argument}))
-        yield Message(f"example-{number}-asked", "user", question, why=WHY)
-        yield Message(f"example-{number}-called", "assistant", calls=(call,), why=WHY)
-        yield Message(f"example-{number}-found", "tool", result, call_id=call.id, name=call.name, why=WHY)
-        yield Message(f"example-{number}-answered", "assistant", answer, why=WHY)
+        yield Message(f"example-{number}-asked", "user", question, why=EXAMPLE_REASON)
+        yield Message(f"example-{number}-called", "assistant", calls=(call,), why=EXAMPLE_REASON)
+        yield Message(f"example-{number}-found", "tool", result, call_id=call.id, name=call.name, why=EXAMPLE_REASON)
+        yield Message(f"example-{number}-answered", "assistant", answer, why=EXAMPLE_REASON)

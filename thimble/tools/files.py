@@ -15,10 +15,18 @@ from thimble.agent.errors import ToolError
 from thimble.agent.protocols import Embedder, Tool
 from thimble.corpus.markdown import shorten
 from thimble.corpus.observations import FILE_LINE, FILE_PAGE, FOUND_LINE, LISTED_FILE, LONG_LINE, NEAR_LINE
-from thimble.corpus.ranking import QUERY
+from thimble.corpus.ranking import MAX_QUERY
 from thimble.tools.confined import FOLDER_FILES, READ_BYTES, Folder
-from thimble.tools.json_lines import laid_out, parse_document
-from thimble.tools.lines import LINE_WORDS, TABLE_FILES, FileLine, distinct, find_lines, find_passages, split_lines
+from thimble.tools.json_lines import lay_out, parse_document
+from thimble.tools.lines import (
+    LINE_WORDS,
+    TABLE_FILES,
+    FileLine,
+    distinct_words,
+    find_lines,
+    find_passages,
+    split_lines,
+)
 from thimble.tools.schema import tool
 from thimble.tools.wording import PAGE_CHARACTERS, count_noun, format_call, quote
 
@@ -102,12 +110,12 @@ class FileTools:
             query: A phrase or a question.
             folder: Only below this one.
         """
-        phrase = query.strip()[:QUERY]
+        phrase = query.strip()[:MAX_QUERY]
         if not phrase:
             raise ToolError("the query is empty")
         where = self._folder.find(folder)
         files, unread = self._folder.files(where.name) if where.is_folder else ([where.name], 0)
-        notes = [*_shortened(query), *_unread_folders(unread)]
+        notes = [*_note_shortened_query(query), *_unread_folders(unread)]
         each, again = tee(self._texts(files, notes))
         found, many = find_lines(each, phrase, MATCHES)
         texts = dict(again)
@@ -136,7 +144,7 @@ class FileTools:
     def near(self, query: str) -> list[FileLine]:
         """The lines that have all words of a query, with the score 1; else the passages nearest to it."""
         each, again = tee(self._texts(self.paths(), []))
-        found, _ = find_lines(each, query[:QUERY], MATCHES)
+        found, _ = find_lines(each, query[:MAX_QUERY], MATCHES)
         return [replace(line, score=1.0) for line in found] or find_passages(tuple(again), query, self._embedder)[0]
 
     def _entry(self, path: str) -> str:
@@ -169,7 +177,7 @@ class FileTools:
                 break
             try:
                 read_bytes += min(self._folder.size(path), READ_BYTES)
-                yield path, laid_out(self._folder.text(path))
+                yield path, lay_out(self._folder.text(path))
             except ToolError:
                 unread += 1
         if unread:
@@ -180,10 +188,10 @@ def _unread_folders(many: int) -> list[str]:
     return [f"[{count_noun(many, 'folder')} left out: too deep, too large or not readable]"] if many else []
 
 
-def _shortened(query: str) -> list[str]:
+def _note_shortened_query(query: str) -> list[str]:
     """A note, if only a part of the query is searched."""
-    if len(query.strip()) > QUERY or len(distinct(query.strip())) > LINE_WORDS:
-        return [f"[only the first {LINE_WORDS} words of the query were searched, and of it {QUERY:,} characters]"]
+    if len(query.strip()) > MAX_QUERY or len(distinct_words(query.strip())) > LINE_WORDS:
+        return [f"[only the first {LINE_WORDS} words of the query were searched, and of it {MAX_QUERY:,} characters]"]
     return []
 
 
@@ -200,10 +208,12 @@ def _with_headers(lines: Sequence[FileLine], texts: Mapping[str, str]) -> Iterat
 
 def _numbered(lines: Sequence[str], start: int) -> list[str]:
     """Lines as the model sees them: numbered, very long ones shortened, as many as fit on a page."""
-    return _fitting(FILE_LINE.written(number=number, text=_begun(line)) for number, line in enumerate(lines, start))
+    return _fitting(
+        FILE_LINE.written(number=number, text=_line_start(line)) for number, line in enumerate(lines, start)
+    )
 
 
-def _begun(line: str) -> str:
+def _line_start(line: str) -> str:
     return line if len(line) <= LINE else LONG_LINE.written(text=line[:LINE], more=f"{len(line) - LINE:,}")
 
 

@@ -19,7 +19,7 @@ TEXT = 3_000
 """Characters shown of a text that is longer than an entry."""
 CLOSING_SIGNS = {"[": "]", "{": "}"}
 
-Open = tuple[tuple[int, str], ...]
+OpenValues = tuple[tuple[int, str], ...]
 """The lists and objects that are open at a place: the identity of each, and its name with its bracket."""
 
 
@@ -28,7 +28,7 @@ class JsonDocument:
     """The lines of a JSON list or object, and the lists and objects open at the start of each line and at the end."""
 
     lines: Sequence[str]
-    opened: Sequence[Open]
+    opened: Sequence[OpenValues]
 
     def page(self, start: int, stop: int) -> str:
         """Lines `start` up to `stop`, counted from 0, inside the lists and objects that enclose them."""
@@ -46,7 +46,7 @@ def parse_document(text: str) -> JsonDocument | None:
     entries = [*islice(_entries(value, "", ()), JSON_ENTRIES + 1)] if value else []
     if not 1 <= len(entries) <= JSON_ENTRIES:
         return None
-    within = [Open(), *(open_now for open_now, _ in entries), Open()]
+    within = [OpenValues(), *(open_now for open_now, _ in entries), OpenValues()]
     opened = [_shared(before, after) for before, after in pairwise(within)]
     lines = [
         _opening(open_now[len(opened[at]) :]) + shown + _closing(open_now[len(opened[at + 1]) :]) + ","
@@ -55,13 +55,13 @@ def parse_document(text: str) -> JsonDocument | None:
     return JsonDocument([*lines[:-1], lines[-1].removesuffix(",")], opened)
 
 
-def laid_out(text: str) -> str:
+def lay_out(text: str) -> str:
     """The text, with one entry per line if it is a JSON document."""
     found = parse_document(text)
     return "\n".join(found.lines) if found else text
 
 
-def _entries(value: Any, name: str, above: Open) -> Iterator[tuple[Open, str]]:
+def _entries(value: Any, name: str, above: OpenValues) -> Iterator[tuple[OpenValues, str]]:
     """The entries of a list or object: the lists and objects open at each, and its text."""
     named = isinstance(value, dict)
     opened = (*above, (id(value), name + ("{" if named else "[")))
@@ -71,10 +71,10 @@ def _entries(value: Any, name: str, above: Open) -> Iterator[tuple[Open, str]]:
         if isinstance(inner, list | dict) and inner and len(written) > ENTRY:
             yield from _entries(inner, begins, opened)
         else:
-            yield opened, begins + _shown(written)
+            yield opened, begins + _format_value(written)
 
 
-def _shown(written: str) -> str:
+def _format_value(written: str) -> str:
     """A value as JSON, a long text cut."""
     if len(written) <= ENTRY or written[0] != '"':
         return written
@@ -83,13 +83,13 @@ def _shown(written: str) -> str:
     return json.dumps(text[:TEXT] + more, ensure_ascii=False)
 
 
-def _shared(before: Open, after: Open) -> Open:
+def _shared(before: OpenValues, after: OpenValues) -> OpenValues:
     return tuple(one for one, _ in takewhile(lambda both: both[0] == both[1], zip(before, after, strict=False)))
 
 
-def _opening(opened: Open) -> str:
+def _opening(opened: OpenValues) -> str:
     return "".join(begins for _, begins in opened)
 
 
-def _closing(opened: Open) -> str:
+def _closing(opened: OpenValues) -> str:
     return "".join(CLOSING_SIGNS[begins[-1]] for _, begins in reversed(opened))

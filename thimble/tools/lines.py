@@ -13,19 +13,19 @@ from pathlib import PurePosixPath
 
 from thimble.agent.errors import ModelError
 from thimble.agent.protocols import Embedder
-from thimble.corpus.index import TABLE, Index, insert
-from thimble.corpus.passages import COLUMN, SENTENCE_CHARACTERS, is_prose, passages, record
+from thimble.corpus.index import TABLE, Index, insert_passages
+from thimble.corpus.passages import MAX_COLUMN_NAME, SENTENCE_CHARACTERS, format_row, is_prose, split_passages
 from thimble.corpus.ranking import Ranking
 from thimble.corpus.words import TERMINAL_STYLE, spelled_dates
 
-NEAREST = 8
+MAX_NEAR_LINES = 8
 LINE_WORDS = 64
 """The most different words that a line is searched for."""
 COMPARED, COMPARED_CHARACTERS = 20_000, 1_000_000
 """The most passages that a query is compared with, and the most characters of files that they are made from."""
 TABLE_FILES = (".csv", ".tsv")
 SETTINGS_FILES = (".toml", ".ini", ".cfg", ".yaml", ".yml")
-ENOUGH = 0.18
+MIN_NEAR_SCORE = 0.18
 """The least score of a near passage; lower than for articles, since a line has few words."""
 
 
@@ -48,7 +48,7 @@ def find_lines(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tupl
 
     Returns the first `most` of them, and their number. Only the first `LINE_WORDS` different words count.
     """
-    phrase, words = phrase.casefold(), distinct(phrase)[:LINE_WORDS]
+    phrase, words = phrase.casefold(), distinct_words(phrase)[:LINE_WORDS]
     first: dict[bool, list[FileLine]] = {True: [], False: []}
     many = Counter[bool]()
     for path, text in texts:
@@ -70,7 +70,7 @@ def split_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def distinct(query: str) -> list[str]:
+def distinct_words(query: str) -> list[str]:
     """The words of a query in lower case, each once."""
     return list(dict.fromkeys(query.casefold().split()))
 
@@ -92,28 +92,28 @@ def index_texts(texts: Texts) -> Index:
     connection.execute(TABLE)
     for number, (path, text) in enumerate(texts):
         name = spelled_dates(re.sub(r"[/_.]", " ", path) + " " + PurePosixPath(path).stem)
-        every = (row for row, _ in zip(_said(path, text), room, strict=False))
+        every = (row for row, _ in zip(_iter_passages(path, text), room, strict=False))
         rows = ((spelled_dates(head), 0, line, f"{name}. {head}", said) for head, line, said in every)
-        insert(connection, number, name, rows)
+        insert_passages(connection, number, name, rows)
     return Index(connection, range(len(texts)))
 
 
-def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
+def _iter_passages(path: str, text: str) -> Iterator[tuple[str, int, str]]:
     """Heading, line and words of each passage or line of a file."""
     text = TERMINAL_STYLE.sub("", text)
     if is_prose(path, text):
-        yield from ((passage.heading, passage.line, passage.text) for passage in passages(text))
+        yield from ((passage.heading, passage.line, passage.text) for passage in split_passages(text))
         return
     columns, above = list[str](), ""
     for number, line in enumerate(split_lines(text), 1):
         if path.endswith(TABLE_FILES):
             cells = _cells(line)
             if columns and cells:
-                yield "", number, record(columns, cells)
-            columns = columns or [cell[:COLUMN] for cell in cells]
+                yield "", number, format_row(columns, cells)
+            columns = columns or [cell[:MAX_COLUMN_NAME] for cell in cells]
         elif line.strip():
             if path.endswith(SETTINGS_FILES) and re.match(r"\[.+\]|\s*- |\S.*:\s*(?:#.*)?$", line):
-                above = line.strip(" -:")[:COLUMN]
+                above = line.strip(" -:")[:MAX_COLUMN_NAME]
             said = f"{above} › {line.strip()}" if above and above not in line else line.strip()
             yield from (
                 (above, number, said[at : at + SENTENCE_CHARACTERS]) for at in range(0, len(said), SENTENCE_CHARACTERS)
@@ -134,7 +134,7 @@ def find_passages(texts: Texts, query: str, embedder: Embedder | None) -> tuple[
     Words alone count if the server of the embeddings fails. At most `COMPARED` passages are compared, of the first
     `COMPARED_CHARACTERS` of the files.
     """
-    first = tuple(_first(texts))
+    first = tuple(_first_characters(texts))
     index, found = index_texts(first), list[FileLine]()
     every = first == texts and len(index.rows) < COMPARED
     try:
@@ -142,14 +142,14 @@ def find_passages(texts: Texts, query: str, embedder: Embedder | None) -> tuple[
     except ModelError:
         ranking = Ranking(index, query)
     for row, score in ranking.best():
-        if len(found) == NEAREST:
+        if len(found) == MAX_NEAR_LINES:
             break
         place = index.place(row)
         found.append(FileLine(texts[place.article][0], place.line, place.text, score=score))
-    return (found if found and found[0].score >= ENOUGH else []), every
+    return (found if found and found[0].score >= MIN_NEAR_SCORE else []), every
 
 
-def _first(texts: Texts) -> Iterator[tuple[str, str]]:
+def _first_characters(texts: Texts) -> Iterator[tuple[str, str]]:
     """The first `COMPARED_CHARACTERS` of the files; the last one may be cut."""
     room = COMPARED_CHARACTERS
     for path, text in texts:

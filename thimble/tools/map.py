@@ -7,7 +7,7 @@ from thimble.corpus.library import Library
 from thimble.corpus.map import Map
 from thimble.tools.schema import tool
 
-ROOM = 4_000
+MAP_CHARACTERS = 4_000
 """Characters of a map: about 1,000 tokens."""
 
 
@@ -20,6 +20,6 @@ def map_tools(library: Library) -> list[Tool]:
         Args:
             topic: Words, or a question.
         """
-        return Map(library).text(topic, ROOM)
+        return Map(library).text(topic, MAP_CHARACTERS)
 
     return [tool(map_articles)]

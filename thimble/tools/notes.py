@@ -5,7 +5,7 @@ from __future__ import annotations
 from thimble.agent.errors import ToolError
 from thimble.agent.protocols import Tool
 from thimble.corpus.markdown import shorten
-from thimble.corpus.observations import BELOW, NOTE_LINE, SAVED_NOTE
+from thimble.corpus.observations import INDENT, NOTE_LINE, SAVED_NOTE
 from thimble.corpus.words import content_words, stem, stem_words
 from thimble.tools.notebook import Notebook
 from thimble.tools.schema import tool
@@ -60,7 +60,7 @@ class NoteTools:
             titles = "; ".join(f"{number}. {note.title}" for number, note in enumerate(self._notes.kept, 1))
             return f"No notes with {quote(query)}.\nTitles: {titles}"
         lines = [
-            NOTE_LINE.written(number=number, title=note.title, text=note.text.replace("\n", f"\n{BELOW}"))
+            NOTE_LINE.written(number=number, title=note.title, text=note.text.replace("\n", f"\n{INDENT}"))
             for number, note in found
         ]
         return "\n".join([count_noun(len(found), "note"), *lines])

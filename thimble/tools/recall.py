@@ -22,7 +22,7 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
             id: As its reference says, such as "m12".
             page: A long result has several.
         """
-        message = _find(history(), id)
+        message = _find_message(history(), id)
         pages = list(split_pages(message.content))
         if not 1 <= page <= len(pages):
             raise ToolError(f"there is no page {page}: {message.id} has {count_noun(len(pages), 'page')}")
@@ -38,7 +38,7 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
     return [tool(recall)]
 
 
-def _find(history: Sequence[Message], wanted: str) -> Message:
+def _find_message(history: Sequence[Message], wanted: str) -> Message:
     """The message with this id; a bare number and brackets are accepted."""
     bare = wanted.strip("[]()\"' \t\n").lower()
     found = {message.id: message for message in history if message.role != "system"}

@@ -23,7 +23,7 @@ def recorded_tools(history: Sequence[Message]) -> dict[str, RecordedTool]:
     for message in history:
         call = calls.get(message.call_id)
         if message.role == "tool" and call and call.name:
-            tools.setdefault(call.name, RecordedTool(call.name)).learn(call.arguments, message.content)
+            tools.setdefault(call.name, RecordedTool(call.name)).add_result(call.arguments, message.content)
     return tools
 
 
@@ -37,7 +37,7 @@ class RecordedTool:
         self._given: Counter[str] = Counter()
         self._calls = 0
 
-    def learn(self, arguments: str, result: str) -> None:
+    def add_result(self, arguments: str, result: str) -> None:
         """Remember the result of a call, unless its arguments are not an object."""
         try:
             given = json.loads(arguments)

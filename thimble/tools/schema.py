@@ -22,7 +22,7 @@ RESULT_CHARACTERS = 8_000
 ERROR_LIMIT = 1_000
 UNKNOWN_NAMED = 20
 """The most unknown arguments that are named."""
-LARGEST = 10**100
+MAX_INTEGER = 10**100
 """The largest integer accepted as an argument; Python does not print one of thousands of digits."""
 DOCSTRING_HEADING = r"^(Args|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$"
 
@@ -95,7 +95,7 @@ class FunctionTool:
             if name in arguments:
                 try:
                     values[name] = value = self._value(parameter, arguments[name])
-                    if isinstance(value, int) and abs(value) > LARGEST:
+                    if isinstance(value, int) and abs(value) > MAX_INTEGER:
                         raise ValueError
                 except ValueError:
                     problems.append(f"{name} must be {_type(parameter)}, not {_shown(arguments[name])}")
@@ -125,7 +125,7 @@ class FunctionTool:
     def _value(self, parameter: inspect.Parameter, given: object) -> object:
         """The argument in its type; tried as given, then as JSON text. Raises ValueError."""
         adapter = _adapters_of(self._shared)[parameter.name]
-        given = _whole(given) if isinstance(given, str) else given
+        given = _drop_surrogates(given) if isinstance(given, str) else given
         try:
             return adapter.validate_python(given)
         except ValueError:
@@ -142,7 +142,7 @@ class FunctionTool:
 
 def cut_to_limit(text: str, limit: int) -> str:
     """The text, cut to at most `limit` characters, at the end of a line if possible, with a note of the cut."""
-    text = _whole(text)
+    text = _drop_surrogates(text)
     if len(text) <= limit:
         return text
     room = max(0, limit - len(f"\n[cut: {len(text):,} of {len(text):,} characters shown]"))
@@ -151,7 +151,7 @@ def cut_to_limit(text: str, limit: int) -> str:
     return f"{shown}\n[cut: {len(shown):,} of {len(text):,} characters shown]"
 
 
-def _whole(text: str) -> str:
+def _drop_surrogates(text: str) -> str:
     """The text without lone surrogates, which cannot be encoded: a model may write half of a pair."""
     return text.encode(errors="replace").decode()
 
@@ -201,7 +201,7 @@ def _schemas_of(function: Callable[..., str]) -> Mapping[str, Mapping[str, Any]]
 
 def _shown(value: object) -> str:
     try:
-        text = _whole(json.dumps(value[:80], ensure_ascii=False)) if isinstance(value, str) else repr(value)
+        text = _drop_surrogates(json.dumps(value[:80], ensure_ascii=False)) if isinstance(value, str) else repr(value)
     except (RecursionError, ValueError):  # nested too deep, or a number of too many digits
         text = f"this {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:59]}…"

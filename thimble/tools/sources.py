@@ -76,7 +76,7 @@ class SourceTools:
             return NO_RESULTS.written(query=quote(query))
         found.sort(key=lambda each: -each[0])
         best = found[0][0]
-        if best < self._search.enough:
+        if best < self._search.min_score:
             return f"{NOTHING_FITS.written(query=quote(query))}\n{found[0][1]}"
         shown = [text for score, text in found if score >= SHARE * best][:PIECES]
         return "\n".join(reversed(shown))  # the best at the end, where a small model reads best

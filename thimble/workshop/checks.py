@@ -12,7 +12,7 @@ from typing import Any
 
 from thimble.agent.budget import Prices
 from thimble.agent.errors import ModelError, UsageError, did_you_mean
-from thimble.agent.fates import fates
+from thimble.agent.fates import list_fates
 from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
 from thimble.agent.turns import pinned
@@ -131,7 +131,7 @@ def keeps_pairs(call: TrialCall) -> Found:
 def keeps_words(call: TrialCall) -> Found:
     """Only results change, and to something shorter; what the user and the model said stays, and no message goes."""
     shown = {message.id: message for message in call.view}
-    for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
+    for message, fate in zip(call.history, list_fates(call.history, call.view), strict=True):
         if fate == "dropped":
             return message.id, "this message is gone: a masked result is a copy, message.rewritten(text, why)"
         if message.role != "tool" and fate != "kept":
@@ -208,7 +208,7 @@ def fits(call: TrialCall) -> Found:
 @law
 def nothing_lost(call: TrialCall) -> Found:
     """Each message is in the view, or a summary says that it covers it."""
-    for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
+    for message, fate in zip(call.history, list_fates(call.history, call.view), strict=True):
         if fate == "dropped":
             return message.id, "this message is gone, and no message of the view names it in its `covers`"
     empty = next((message for message in call.view if message.covers and not message.content.strip()), None)
@@ -266,7 +266,9 @@ def frees(call: TrialCall, to: float) -> Found:
     same = common_prefix(call.untouched, call.view)
     if same == len(call.untouched) == len(call.view) or share <= to:
         return None
-    for message, fate in zip(call.history[: last_turn(call.history)], fates(call.history, call.view), strict=False):
+    for message, fate in zip(
+        call.history[: last_turn(call.history)], list_fates(call.history, call.view), strict=False
+    ):
         if message.role == "tool" and fate == "kept" and call.budget.count(message) > MASK_TOKENS:
             return message.id, (
                 f"after this edit the view still takes {share:.0%} of the budget, so the next edit is near; "
@@ -303,7 +305,9 @@ def masks_first(call: TrialCall) -> Found:
 def as_solution(run: TrialRun, rule: str) -> Fault | None:
     """Each message has the fate that the model solution gives it; `rule` says which."""
     for at, (call, solved) in enumerate(zip(run.calls, replace(run.trial, spec=run.trial.solution).run(), strict=True)):
-        fated = zip(call.history, fates(call.history, call.view), fates(call.history, solved.view), strict=True)
+        fated = zip(
+            call.history, list_fates(call.history, call.view), list_fates(call.history, solved.view), strict=True
+        )
         for message, got, wanted in fated:
             if got != wanted:
                 return Fault(at, message.id, f"this message is {got}, and must be {wanted}: {rule}")
@@ -353,7 +357,7 @@ def survives_resume(run: TrialRun) -> Fault | None:
         same = common_prefix(view, call.view)
         if same < max(len(view), len(call.view)):
             lost = (call.view if same < len(call.view) else view)[same]
-            fated = zip(call.history, fates(call.history, call.view), fates(call.history, view), strict=True)
+            fated = zip(call.history, list_fates(call.history, call.view), list_fates(call.history, view), strict=True)
             told = {one.id: f"this message is {was}, and after a resume {now}" for one, was, now in fated if was != now}
             why = told.get(lost.id, "after a resume this message is another")
             return Fault(at, lost.id, f"{why}: state does not hold it all")

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import console_for, is_plain, say
-from thimble.workshop.exercise_set import OURS, TOML, load_set
+from thimble.workshop.exercise_set import BUILT_IN_EXERCISES, TOML, load_set
 from thimble.workshop.progress import Progress, create_workshop, find_workshop
-from thimble.workshop.steps import check_file, hint, judge_file, reset, show_done, show_list, show_page
+from thimble.workshop.steps import check_file, judge_file, reset_exercise, show_done, show_hint, show_list, show_page
 
 EXAMPLE = "02-window"
 """The exercise of ours that a new set starts with."""
@@ -51,11 +51,11 @@ def run_command(given: Namespace) -> bool:
         case "check":
             return _check(progress, given.exercise, out)
         case "watch":
-            from thimble.workshop.watch import watch
+            from thimble.workshop.watch import watch_exercise
 
-            watch(progress, out)
+            watch_exercise(progress, out)
         case name:
-            {"list": show_list, "hint": hint, "reset": reset}[name](progress, out)
+            {"list": show_list, "hint": show_hint, "reset": reset_exercise}[name](progress, out)
     return True
 
 
@@ -81,11 +81,11 @@ def make_set(folder: Path) -> None:
     """
     if (folder / TOML).exists():
         raise UsageError(f"{folder} has a set already, in {TOML}", "give the name of a new folder")
-    parts = (OURS / TOML).read_text(encoding="utf-8").split("[[exercise]]")
+    parts = (BUILT_IN_EXERCISES / TOML).read_text(encoding="utf-8").split("[[exercise]]")
     example = next(part for part in parts if f'name = "{EXAMPLE}"' in part).rstrip()
     title = json.dumps(folder.resolve().name, ensure_ascii=False)
     try:
-        shutil.copytree(OURS / EXAMPLE, folder / EXAMPLE)
+        shutil.copytree(BUILT_IN_EXERCISES / EXAMPLE, folder / EXAMPLE)
         (folder / TOML).write_text(f"title = {title}\n\n[[exercise]]{example}\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be made: {error.strerror}", "give the name of a new folder") from error

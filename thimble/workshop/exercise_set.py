@@ -18,7 +18,7 @@ from thimble.corpus.reading import file_bytes
 from thimble.workshop.checks import named_check
 
 TOML = "workshop.toml"
-OURS = Path(__file__).parent / "exercises"
+BUILT_IN_EXERCISES = Path(__file__).parent / "exercises"
 PAGE, SOLUTION = "page.md", "solution.py"
 SET_BYTES = 1_000_000
 """The largest size of a file of a set."""
@@ -104,7 +104,9 @@ def load_set(folder: Path) -> ExerciseSet:
     path = folder / TOML
     try:
         told = tomllib.loads(file_bytes(path, SET_BYTES).decode())
-        if not all(text.replace("\n", "").isprintable() for text in foreign.texts(json.dumps(told, default=str))):
+        if not all(
+            text.replace("\n", "").isprintable() for text in foreign.iter_strings(json.dumps(told, default=str))
+        ):
             raise ValueError("a text has a control character")
         rows = [{**row, "folder": folder / str(row["name"])} for row in told.pop("exercise")]
         made = TypeAdapter(ExerciseSet).validate_python({**told, "folder": folder, "exercises": rows})
@@ -112,7 +114,7 @@ def load_set(folder: Path) -> ExerciseSet:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "thimble workshop new NAME makes a set") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         fix = f"an exercise has {', '.join(one.name for one in fields(Exercise) if one.name != 'folder')}"
-        raise UsageError(f"{path}: {in_line(_told(error))}", fix) from error
+        raise UsageError(f"{path}: {in_line(_first_error(error))}", fix) from error
     for exercise in made.exercises:
         for name, given in exercise.named_checks():
             try:
@@ -122,7 +124,7 @@ def load_set(folder: Path) -> ExerciseSet:
                     TypeAdapter(get_type_hints(function)[parameter]).validate_python(value)
             except (TypeError, ValueError) as error:
                 fix = "docs/how-to/run-a-workshop.md lists the parameters of each check"
-                raise UsageError(f"{path}: {exercise.name}: {name}: {in_line(_told(error))}", fix) from error
+                raise UsageError(f"{path}: {exercise.name}: {name}: {in_line(_first_error(error))}", fix) from error
         for file in (exercise.page, exercise.starter, exercise.solution):
             if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
                 raise UsageError(f"{file} is missing, or outside {folder}", "an exercise has its files in its set")
@@ -131,7 +133,7 @@ def load_set(folder: Path) -> ExerciseSet:
     return made
 
 
-def _told(error: Exception) -> str:
+def _first_error(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors()[0]

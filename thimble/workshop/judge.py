@@ -9,7 +9,7 @@ from random import Random
 
 from thimble.agent.errors import ThimbleError, in_line
 from thimble.agent.messages import Message, blocks
-from thimble.agent.view import measure
+from thimble.agent.view import measure_view
 from thimble.strategies.own_code import HOW_TO_RETRY
 from thimble.workshop.checks import Fault, TrialRun, named_check
 from thimble.workshop.exercise_set import Exercise
@@ -37,24 +37,24 @@ class WorkshopVerdict:
     wrong: int = -1
 
 
-def judge(exercise: Exercise, file: Path, seed: int) -> WorkshopVerdict:
+def judge_exercise(exercise: Exercise, file: Path, seed: int) -> WorkshopVerdict:
     """Try each check of the exercise in turn, on all its histories, which depend on the seed."""
     random = Random(seed)
     try:
         runs: list[TrialRun] = []
-        runs += (TrialRun(trial, trial.run(), runs) for trial in _trials(exercise, file, random))
+        runs += (TrialRun(trial, trial.run(), runs) for trial in _iter_trials(exercise, file, random))
         for name, given in exercise.named_checks():
             for run in runs:
                 if (fault := named_check(name)(run, **given)) and fault.call < 0:
                     return WorkshopVerdict(False, fault.why, "", name)
                 if fault:
-                    return _shown(name, *_smallest(name, given, run, fault))
+                    return _shown(name, *_shrink_run(name, given, run, fault))
     except ThimbleError as error:
         return WorkshopVerdict(False, error.what, error.fix.replace(HOW_TO_RETRY, "fix it, and check again"))
     return WorkshopVerdict(True, "; ".join(runs[-1].said))
 
 
-def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[WorkshopTrial]:
+def _iter_trials(exercise: Exercise, file: Path, random: Random) -> Iterator[WorkshopTrial]:
     """The trials, short histories first."""
     spec, solution = (spec_of(one, exercise.member) for one in (file, exercise.solution))
     least, most = exercise.turns
@@ -66,7 +66,7 @@ def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[Workshop
         yield WorkshopTrial(spec, solution, history, limit, lag=exercise.lag, counter=counter)
 
 
-def _smallest(name: str, given: Mapping[str, object], run: TrialRun, fault: Fault) -> tuple[TrialRun, Fault]:
+def _shrink_run(name: str, given: Mapping[str, object], run: TrialRun, fault: Fault) -> tuple[TrialRun, Fault]:
     """The run without later calls, and without each block that is not needed to break the check."""
 
     def tried(history: Sequence[Message]) -> bool:
@@ -99,7 +99,7 @@ def _shown(name: str, run: TrialRun, fault: Fault) -> WorkshopVerdict:
     from thimble.repl.commands.context.rows import rows_of
 
     call, budget = run.calls[fault.call], run.trial.budget
-    view = measure(call.history, call.view, budget)
+    view = measure_view(call.history, call.view, budget)
     found = rows_of(view, budget.count)
     rows = [
         (

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from thimble.agent.errors import UsageError, in_line
 from thimble.corpus.reading import file_bytes
-from thimble.workshop.exercise_set import OURS, SET_BYTES, SOLUTION, TOML, Exercise, ExerciseSet, load_set
+from thimble.workshop.exercise_set import BUILT_IN_EXERCISES, SET_BYTES, SOLUTION, TOML, Exercise, ExerciseSet, load_set
 
 PROGRESS, MINE = "progress.json", "mine.py"
 
@@ -36,7 +36,7 @@ class Progress:
     @cached_property
     def set(self) -> ExerciseSet:
         """The set. Raises UsageError."""
-        return load_set(Path(self.exercises_in) if self.exercises_in else OURS)
+        return load_set(Path(self.exercises_in) if self.exercises_in else BUILT_IN_EXERCISES)
 
     @property
     def exercise(self) -> Exercise:
@@ -56,16 +56,16 @@ class Progress:
         told = {name: value for name, value in asdict(self).items() if name not in ("folder", "at")}
         (self.folder / PROGRESS).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
-    def read_again(self) -> None:
+    def reload(self) -> None:
         """Reload the progress, which another command may have changed. Raises UsageError."""
         now = find_workshop(self.folder)
         self.done, self.hints, self.chosen = now.done, now.hints, now.chosen
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Go to the exercise after this one, and choose it; after the last, the first."""
         names = [one.name for one in self.set.exercises]
         place = names.index(self.exercise.name) + 1
-        self.read_again()
+        self.reload()
         self.at = self.chosen = names[place % len(names)]
         self.save()
 
@@ -74,7 +74,7 @@ class Progress:
         exercise, beside = self.exercise, self.file.with_name(SOLUTION)
         if not beside.exists():
             shutil.copy(exercise.solution, beside)
-        self.read_again()
+        self.reload()
         self.done = [one.name for one in self.set.exercises if one.name in (*self.done, exercise.name)]
         if self.chosen == exercise.name:
             self.chosen = ""

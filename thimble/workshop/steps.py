@@ -14,7 +14,7 @@ from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import in_use, is_drawn, say, show_progress
 from thimble.session.jail import Jail
 from thimble.workshop.exercise_set import SOLUTION, Exercise, ExerciseSet
-from thimble.workshop.judge import WorkshopVerdict, judge
+from thimble.workshop.judge import WorkshopVerdict, judge_exercise
 from thimble.workshop.progress import Progress
 from thimble.workshop.trial import spec_of
 from thimble.workshop.verdict_screen import show_verdict
@@ -83,20 +83,20 @@ def judge_file(exercise: Exercise, file: Path, limits: ExerciseSet, out: Console
 
 
 def _judged(exercise: Exercise, file: Path, _: None) -> bytes:
-    return VERDICT.dump_json(judge(exercise, file, randrange(2**32)))
+    return VERDICT.dump_json(judge_exercise(exercise, file, randrange(2**32)))
 
 
-def hint(progress: Progress, out: Console) -> None:
+def show_hint(progress: Progress, out: Console) -> None:
     """Show the next hint; after the last one, the first again."""
     exercise = progress.exercise
-    progress.read_again()
+    progress.reload()
     shown = progress.hints.get(exercise.name, 0) % len(exercise.hints)
     say(out, f"{exercise.name}, hint {shown + 1} of {len(exercise.hints)}: {exercise.hints[shown]}")
     progress.hints[exercise.name] = shown + 1
     progress.save()
 
 
-def reset(progress: Progress, out: Console) -> None:
+def reset_exercise(progress: Progress, out: Console) -> None:
     """Put the starter back, and say where the participant's file is now."""
     kept = progress.reset()
     say(out, f"{progress.file} is the starter again" + (f"; yours is {kept.name}" if kept else ""))

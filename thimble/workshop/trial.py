@@ -10,13 +10,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from thimble.agent.background import BackgroundCall, halt
+from thimble.agent.background import BackgroundCall, current_stop_event
 from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Backend, Delta, Strategy, Text, Usage
 from thimble.agent.side import SideModel
-from thimble.agent.view import measure
+from thimble.agent.view import measure_view
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import make_strategy
 
@@ -85,7 +85,7 @@ class SmallModel(Backend):
     def stream(self, messages: Sequence[Message], tools: Sequence[Schema], **_: Any) -> Generator[Delta, None, None]:
         """The first words of each line, at most ten lines, without the values."""
         self.asked += 1
-        self.waited_for += halt() is None
+        self.waited_for += current_stop_event() is None
         if self.fails:
             raise ModelError("the server of the summary is gone", "continue without it")
         lines = messages[-1].content.splitlines()[1:]  # below the instruction
@@ -160,7 +160,7 @@ class WorkshopTrial:
         strategy = self.strategy(model, worker)
         before: Sequence[Message] = ()
         known = 0
-        for history in histories(self.history):
+        for history in split_histories(self.history):
             model.asked = model.waited_for = worker.waits = 0
             untouched = [*before, *history[known:]]
             given = [*history]
@@ -185,12 +185,12 @@ class WorkshopTrial:
         """The price of all prompts, if the server caches the last one."""
         total, before = 0.0, None
         for call in calls:
-            before = measure(call.history, call.view, self.budget, before)
+            before = measure_view(call.history, call.view, self.budget, before)
             total += self.prices.prompt(before.tokens, before.cached)
         return total
 
 
-def histories(messages: Sequence[Message]) -> list[list[Message]]:
+def split_histories(messages: Sequence[Message]) -> list[list[Message]]:
     """The history at each model call."""
     found, waiting = [], 0
     for at, message in enumerate(messages):
@@ -230,7 +230,7 @@ def invent_history(random: Random, turns: int, words: Sequence[int], tools: bool
 
 def a_limit(random: Random, history: Sequence[Message], counter: WordCounter) -> int:
     """A budget at the edge for some call of this history: just enough, one token short, or without the overhead."""
-    size = Budget(0, counter, counter.around).size(random.choice(histories(history)))
+    size = Budget(0, counter, counter.around).size(random.choice(split_histories(history)))
     return random.choice((size, size - 1, size - counter.around))
 
 

@@ -13,14 +13,14 @@ from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import say
 from thimble.session.watched_strategy import file_stamp
 from thimble.workshop.progress import Progress
-from thimble.workshop.steps import check_file, hint, reset, show_page
+from thimble.workshop.steps import check_file, reset_exercise, show_hint, show_page
 
 WATCH_KEYS = "h hint · n next · r reset · q leave"
 LOOK_SECONDS = 0.2
 """Seconds between polls of the file; polling works on any disk, and if an editor renames a new file into place."""
 
 
-def watch(progress: Progress, out: Console) -> None:
+def watch_exercise(progress: Progress, out: Console) -> None:
     """Show the page, and check at every save, until q or Ctrl-C; n shows the next exercise.
 
     Raises:
@@ -34,7 +34,7 @@ def watch(progress: Progress, out: Console) -> None:
         while True:
             if key:
                 say(out, WATCH_KEYS, "quiet")
-            while not (key := _key()) and (now := file_stamp(progress.file) or seen) == seen:
+            while not (key := _read_key()) and (now := file_stamp(progress.file) or seen) == seen:
                 pass
             match key:
                 case "":
@@ -42,18 +42,18 @@ def watch(progress: Progress, out: Console) -> None:
                     say(out, WATCH_KEYS, "quiet")  # the verdict is the last line
                     check_file(progress, out)
                 case "h":
-                    hint(progress, out)
+                    show_hint(progress, out)
                 case "r":
-                    reset(progress, out)
+                    reset_exercise(progress, out)
                 case "n":
-                    progress.go_on()
+                    progress.advance()
                     show_page(progress, out)
                     seen = file_stamp(progress.file)
                 case "q":
                     return
 
 
-def _key() -> str:
+def _read_key() -> str:
     """The key that was pressed, or "" after a moment without one."""
     ready, _, _ = select.select([sys.stdin], [], [], LOOK_SECONDS)
     return sys.stdin.read(1).lower() or "q" if ready else ""

@@ -10,12 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from simpy import AllOf, Environment, Event
 
-from tests.support.histories import budget, calls_of, react
+from tests.support.histories import budget, calls_of, react_history
 from tests.support.specs import Summariser, build
 from tests.support.timing import Timed
-from thimble.lab.comem.agent_runs import MOST_STEPS, AgentRun, MeanSizes, TurnSize, draw_runs
+from thimble.lab.comem.agent_runs import MAX_STEPS, AgentRun, MeanSizes, TurnSize, draw_runs
 from thimble.lab.comem.hosts import A100, GLM_4_7, QWEN3_4B, QWEN3_32B, USABLE, Gpu, Host, Model
-from thimble.lab.comem.pipeline import COMEM_STRATEGIES, Deployment, Strategy, simulate
+from thimble.lab.comem.pipeline import COMEM_STRATEGIES, Deployment, Strategy, simulate_agents
 from thimble.lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
 
 MODEL = Model("small", parameters=1_000, active=1_000, width=2, kv=64)
@@ -127,7 +127,7 @@ def test_every_reply_is_decoded_once_and_every_prompt_token_is_cached_fetched_or
     scene: tuple[list[AgentRun], Deployment],
 ) -> None:
     runs, setting = scene
-    found = simulate(runs, setting)
+    found = simulate_agents(runs, setting)
     assert found.agent.requests == sum(len(run.turns) for run in runs)
     assert found.agent.decoded == sum(turn.output for run in runs for turn in run.turns)
     under_way = len(runs) if setting.strategy == "k-step-off" else 0  # the last summary of an agent is for nothing
@@ -143,7 +143,7 @@ def test_every_reply_is_decoded_once_and_every_prompt_token_is_cached_fetched_or
 @given(ALONE)
 def test_an_agent_alone_takes_the_time_of_the_closed_form(scene: tuple[list[AgentRun], Deployment]) -> None:
     (run,), setting = scene
-    found, by_hand = simulate([run], setting), alone(run, setting)
+    found, by_hand = simulate_agents([run], setting), alone(run, setting)
     assert (found.seconds, found.waited) == pytest.approx((by_hand.now, by_hand.waited))
     assert found.agent.cached + found.agent.fetched + found.agent.prefilled == sum(map(len, by_hand.prompts))
 
@@ -153,14 +153,14 @@ def test_an_agent_alone_takes_the_time_of_the_closed_form(scene: tuple[list[Agen
 def test_the_window_is_that_of_the_strategy(name: str, k: int) -> None:
     """The memory model is done before the next call, here and there: the same turns stand in each prompt."""
     worker, sizes = Timed(), []
-    strategy, history = build(f"comem:k={k},summary={name}", Summariser(), worker), react(12)
+    strategy, history = build(f"comem:k={k},summary={name}", Summariser(), worker), react_history(12)
     for messages in calls_of(history):
         worker.end()
         view = strategy.prepare(messages, budget(100_000))
         sizes.append((sum(message.role == "assistant" for message in view), any(message.covers for message in view)))
     called: dict[str, Strategy] = {"background": "k-step-off", "waited": "synchronous", "none": "no summary"}
     run = AgentRun(100, [TurnSize(1, 6)] * len(sizes))
-    found = simulate([run], Deployment(host(), host(), called[name], k, offload=False, tool=1_000.0, summary=50))
+    found = simulate_agents([run], Deployment(host(), host(), called[name], k, offload=False, tool=1_000.0, summary=50))
     sent = found.agent.cached + found.agent.prefilled
     assert sent == sum(100 + 7 * stand + 50 * summarised for stand, summarised in sizes)
 
@@ -169,8 +169,8 @@ def test_the_window_is_that_of_the_strategy(name: str, k: int) -> None:
 def test_offload_prefills_only_what_is_new(scene: tuple[list[AgentRun], Deployment]) -> None:
     runs, setting = scene
     assume(setting.strategy != "k-step-off")  # its prompts depend on the time
-    copies = simulate(runs, replace(setting, offload=True)).agent
-    ample = simulate(runs, replace(setting, agent=host(model=setting.agent.model), offload=False)).agent
+    copies = simulate_agents(runs, replace(setting, offload=True)).agent
+    ample = simulate_agents(runs, replace(setting, agent=host(model=setting.agent.model), offload=False)).agent
     assert copies.prefilled == ample.prefilled
 
 
@@ -284,7 +284,7 @@ def test_drawn_runs_have_the_means_that_were_asked_for() -> None:
     assert len(turns) / 128 == pytest.approx(34.39, rel=0.02)
     assert sum(turn.output for turn in turns) / len(turns) == pytest.approx(1_000, rel=0.02)
     assert sum(turn.observation for turn in turns) / len(turns) == pytest.approx(640, rel=0.02)
-    assert max(len(run.turns) for run in runs) <= MOST_STEPS
+    assert max(len(run.turns) for run in runs) <= MAX_STEPS
     assert draw_runs(8, 10, MeanSizes(100, 80, 120), 1) == draw_runs(8, 10, MeanSizes(100, 80, 120), 1)
     assert draw_runs(8, 10, MeanSizes(100, 80, 120), 1) != draw_runs(8, 10, MeanSizes(100, 80, 120), 2)
 

@@ -17,12 +17,12 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment import Row
-from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, JudgeCase, add_score, judge_case, main
+from thimble.lab.judge.command import FORMULA, REFERENCE_STRATEGIES, JudgeCase, add_score, judge_case, main
 from thimble.lab.judge.dialogues import FACT_WORDS, FACTS, generate_runs, plant_facts
 from thimble.lab.judge.measure import WEIGHTS, measure_strategy
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay_run
 from thimble.strategies.table import STRATEGIES
-from thimble.workshop.exercise_set import OURS
+from thimble.workshop.exercise_set import BUILT_IN_EXERCISES
 
 HIDES = "def prepare(messages, budget):\n    return [m for m in messages if m.role != 'tool' and not m.calls]\n"
 """Hides every result at once, with its call."""
@@ -73,7 +73,7 @@ def test_the_score_by_hand_and_on_the_page() -> None:
     assert f"Score = {formula}" in text
     assert FORMULA.startswith(f"Score = {formula}. ")
     assert f"{told['score']:.2f}" in text
-    assert all(f"\n{name} " in text for name in JUDGED_BESIDE)
+    assert all(f"\n{name} " in text for name in REFERENCE_STRATEGIES)
 
 
 def test_two_runs_by_hand(tmp_path: Path) -> None:
@@ -167,9 +167,9 @@ def test_what_is_broken_or_hostile_is_refused_in_one_line(
 # --- what is lawful ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", family(sorted(one.parent.name for one in OURS.glob("*/solution.py"))))
+@pytest.mark.parametrize("name", family(sorted(one.parent.name for one in BUILT_IN_EXERCISES.glob("*/solution.py"))))
 def test_each_solution_of_the_workshop_is_lawful(tmp_path: Path, name: str) -> None:
-    text = (OURS / name / "solution.py").read_text()
+    text = (BUILT_IN_EXERCISES / name / "solution.py").read_text()
     assert not isinstance(verdict(tmp_path, text, limit=8_000, dialogues=MADE), str)
 
 
@@ -231,7 +231,7 @@ def test_a_row_a_file_the_best_first_and_the_same_seed_gives_the_same_table_and_
     scores = [row["score"] for row in rows if row["score"] is not None]
     assert scores == sorted(scores, reverse=True)
     reasons = {row["strategy"]: row["reason"] for row in rows}
-    assert reasons.keys() == {"hides.py", "anna+hides.py", "broken.py", *JUDGED_BESIDE}
+    assert reasons.keys() == {"hides.py", "anna+hides.py", "broken.py", *REFERENCE_STRATEGIES}
     assert {*reasons} - {row["strategy"] for row in rows[: len(scores)]} == {"anna+hides.py", "broken.py"}
     assert "cannot be loaded" in reasons["broken.py"]
     assert reasons["anna+hides.py"] == "a + in a name joins two strategies: rename the file"

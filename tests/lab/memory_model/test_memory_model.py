@@ -25,8 +25,8 @@ from thimble.commands.trajectories import Trajectory, read_trajectories
 from thimble.lab.action_similarity import Action
 from thimble.lab.memory_model.command import main
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
-from thimble.lab.memory_model.grpo import GROUP, LENGTH_WEIGHT, WINDOW, Earned
-from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, measure_memories, memories
+from thimble.lab.memory_model.grpo import GROUP, LENGTH_WEIGHT, WINDOW, SummaryRewards
+from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, make_memories, measure_memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import own_words, target_summary
 from thimble.lab.replay.fake_model import newest_name
@@ -206,7 +206,7 @@ def trainer() -> SimpleNamespace:
 
 def test_a_longer_summary_earns_less_and_one_that_is_cut_nothing(agent: FrozenAgent, steps: list[MemoryStep]) -> None:
     step = needed(steps, agent)[0]
-    earned, said = Earned({"p": step}, agent), own_words(step, agent.task)
+    earned, said = SummaryRewards({"p": step}, agent), own_words(step, agent.task)
     most = agent.task.most_tokens
     tokens = [[5] * 10, [5] * 100, [5] * most, []]
     short, long, cut, nothing = earned.rewards(["p"] * 4, [said, said, said, ""], tokens, trainer())
@@ -225,7 +225,7 @@ def test_training_stops_where_most_groups_say_nothing(agent: FrozenAgent, steps:
     """All summaries of a group that earn the same, before their length counts, give nothing to learn."""
     step = needed(steps, agent)[0]
     good, bad = own_words(step, agent.task), "Nothing of note."
-    earned = Earned({"p": step}, agent)
+    earned = SummaryRewards({"p": step}, agent)
 
     def group(texts: list[str]) -> int:
         state = trainer()
@@ -271,7 +271,7 @@ def test_each_memory_is_measured_once_and_the_table_has_the_full_context_above(
     agent: FrozenAgent, steps: list[MemoryStep], tmp_path: Path
 ) -> None:
     silent = Silent("Nothing of note.")
-    kinds = memories(agent.task, {"silent": silent})
+    kinds = make_memories(agent.task, {"silent": silent})
     for _ in range(2):
         with closing(Store(tmp_path / "held-out.jsonl", write=True)) as store:
             records = list(measure_memories(steps, agent, kinds, store))

@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.logs import samples
-from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
+from tests.support.histories import LIMITS, nasty_histories, react_history, sound_histories
 from tests.support.paths import ROOT
 from thimble.agent.budget import UNLIMITED, Budget, Prices
 from thimble.agent.errors import BudgetError, UsageError
@@ -33,8 +33,8 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment_flags import price_cards, settings_of
-from thimble.lab.replay.command import ReplayCase, beats, main, view_line
-from thimble.lab.replay.cost_tables import describe_runs, tables, turn_class
+from thimble.lab.replay.command import ReplayCase, dominates, main, view_line
+from thimble.lab.replay.cost_tables import describe_runs, make_tables, turn_class
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of, replay_run, run_cost, run_figures
 from thimble.models import READER, chat
@@ -203,7 +203,7 @@ def test_tables_are_of_the_runs_that_are_sent(runs: list[tuple[int, int, int]]) 
         made
     )
     assert f"Not counted: {len(runs) - len(sent) + 1} run" in describe_runs(made)
-    found = {table.title: table for table in tables(made, ["x"]) if table.rows}
+    found = {table.title: table for table in make_tables(made, ["x"]) if table.rows}
 
     def twice(changes: Sequence[float]) -> str:
         return " ".join([f"{changes:+.0f}".replace("-", "−") if round(changes) else "0"] * 2)
@@ -232,7 +232,7 @@ def test_two_large_runs_turn_the_sum_but_not_the_median() -> None:
     less = [one | {"strategy": "x", "change": -90.0, "cost": one["cost"] / 10} for one in raw[7:]]
     more = [one | {"strategy": "x", "change": 10.0, "cost": one["cost"] * 1.1} for one in raw[:7]]
     assert "half of them in 2 runs" in describe_runs(raw)
-    sums, spread, classes, _ = tables([*raw, *more, *less], ["x"])
+    sums, spread, classes, _ = make_tables([*raw, *more, *less], ["x"])
     assert sums.rows[0][:3] == ["x", "−86", "19k"]
     assert (spread.rows[0][1:], classes.rows[0][1:]) == (["+10"] * 4, ["+10", "−90"])
     names = ["<20", "<20", "20–40", "20–40", "40–80", "40–80", ">80"]
@@ -284,7 +284,8 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "runs.jsonl"
     several = [
-        {"id": f"r{steps}", "messages": [chat.write_message(one) for one in react(steps, 100)]} for steps in (3, 25, 45)
+        {"id": f"r{steps}", "messages": [chat.write_message(one) for one in react_history(steps, 100)]}
+        for steps in (3, 25, 45)
     ]
     file.write_text("\n".join(map(json.dumps, several)))
     return file
@@ -465,9 +466,9 @@ def test_stopped(runs: Path) -> None:
 
 def test_a_strategy_is_beaten_by_one_that_costs_and_loses_no_more() -> None:
     points = {"a": (10.0, -50.0), "b": (10.0, -40.0), "c": (5.0, -40.0), "d": (20.0, -50.0), "e": (1.0, 0.0)}
-    left = [name for name, point in points.items() if not any(beats(point, other) for other in points.values())]
+    left = [name for name, point in points.items() if not any(dominates(point, other) for other in points.values())]
     assert left == ["a", "c", "e"]
-    assert not beats((1.0, 1.0), (1.0, 1.0))
+    assert not dominates((1.0, 1.0), (1.0, 1.0))
 
 
 # --- the next action on each view (CoMem, Eq. 9) ----------------------------------------------------------------------

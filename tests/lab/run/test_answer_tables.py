@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.studies import row
 from thimble.lab.experiment import Row, made_by
-from thimble.lab.run.answer_tables import TENTHS, answer_tables, outcomes, summarise_setting, tenth
+from thimble.lab.run.answer_tables import TENTHS, answer_tables, outcome_rows, summarise_setting, tenth_of_prompt
 from thimble.lab.run.command import Study
 from thimble.lab.table.outcomes import differences
 
@@ -81,12 +81,12 @@ def test_the_places_count_answers_of_one_fact(rows: list[Row]) -> None:
 
 
 def test_a_prompt_has_ten_tenths() -> None:
-    assert [tenth(place) for place in (0, 0.0999, 0.1, 0.95, 1, None)] == [0, 0, 1, 9, 9, TENTHS]
+    assert [tenth_of_prompt(place) for place in (0, 0.0999, 0.1, 0.95, 1, None)] == [0, 0, 1, 9, 9, TENTHS]
 
 
 @given(ROWS)
 def test_a_question_is_one_instance_of_each_strategy(rows: list[Row]) -> None:
-    found = {(one["strategy"], one["instance"]): one for one in outcomes(rows)}
+    found = {(one["strategy"], one["instance"]): one for one in outcome_rows(rows)}
     assert found.keys() == {(one["strategy"], one["digest"]) for one in rows if one["digest"] != "d0"}
     for (strategy, digest), one in found.items():
         mine = [each for each in rows if (each["strategy"], each["digest"]) == (strategy, digest)]
@@ -98,7 +98,7 @@ def test_a_cost_that_is_unknown_is_in_no_difference() -> None:
     assert "Differences from none" not in tables([row(0, None), row(1, strategy="hybrid")]), "nothing to compare with"
     rows = [row(number, cost=None if spec == "none" else 3.0, strategy=spec)
             for number in range(3) for spec in ("none", "hybrid")]  # fmt: skip
-    _, hybrid = differences(outcomes(rows), "none")
+    _, hybrid = differences(outcome_rows(rows), "none")
     assert (hybrid["pairs"], hybrid["solved_difference"], hybrid["cost_difference"]) == (3, 0, None)
     assert tables(rows)["Differences from none"] == [
         ["hybrid", "3", "+0.0 [+0.0, +0.0]", "1.0000", "1.0000", "?", "?", "?"]
@@ -114,7 +114,7 @@ def test_the_tables_say_what_failed_and_what_other_code_made() -> None:
         *[("reader", 8000, "none")] * 3,
     ]  # fmt: skip
     rows = rows[:3]
-    assert [*Study().report(rows, Namespace(wrong=False, baseline="none")).told] == [
+    assert [*Study().report(rows, Namespace(wrong=False, baseline="none")).headline] == [
         f"3 finished jobs, 1 of them failed, code {made_by()}.",
         "The first failure: q3 under none: no server answers.",
         "2 of them were made by other code or articles (this): do not compare them.",

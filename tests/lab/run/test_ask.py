@@ -18,7 +18,7 @@ from tests.support.sessions import tool_call
 from tests.support.studies import job, question
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
-from thimble.agent.view import measure
+from thimble.agent.view import measure_view
 from thimble.corpus.questions import Fact, Proof
 from thimble.lab.experiment import Row, made_by
 from thimble.lab.run.ask import NO_ROOM, Job, ask_in_session, fact_depth, run_job
@@ -146,7 +146,7 @@ def test_a_place_is_the_share_of_the_prompt_before_the_passage(before: int, behi
     said = SENTENCE if with_link else "A thimble  holds\ntwo millilitres."
     texts = [*["Some words."] * before, said, *["Other words."] * behind]
     messages = [Message(f"m{at}", "user", text) for at, text in enumerate(texts)]
-    view = measure(messages, messages, Budget(10**6, counter, 7))
+    view = measure_view(messages, messages, Budget(10**6, counter, 7))
     fact = Fact(("two",), (Proof("A thimble is empty.", article="x"), Proof(SENTENCE, article="x")))
     wanted = (7 + sum(map(counter.count, messages[:before]))) / view.tokens
     assert fact_depth(fact, view, counter) == pytest.approx(wanted, abs=0.0001)

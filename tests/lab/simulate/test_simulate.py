@@ -18,7 +18,7 @@ from thimble.lab.experiment import Rows
 from thimble.lab.replay.command import ReplayCase
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
-from thimble.lab.simulate.command import DEFAULT_TURN, Simulate, blocks, main
+from thimble.lab.simulate.command import DEFAULT_TURN, Simulate, block_chart, main
 from thimble.lab.simulate.equal_turns import MeanTurn, make_run, mean_of_turns
 from thimble.models import chat
 from thimble.models.embeddings.static import static_embedder
@@ -86,7 +86,7 @@ def test_the_mean_turn_of_runs_weighs_every_turn_the_same() -> None:
 
 @given(st.lists(st.none() | st.integers(0, 10**6), min_size=1, max_size=300))
 def test_a_chart_fits_a_terminal_and_shows_the_most(values: list[int | None]) -> None:
-    rows = blocks(values)
+    rows = block_chart(values)
     assert {len(row) for row in rows} == {min(76, len(values))}
     assert ("█" in rows[0]) == any(values)
 

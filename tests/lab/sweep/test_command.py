@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import react
+from tests.support.histories import react_history
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
@@ -146,7 +146,7 @@ def test_maps_show_each_cell_once(a: int, b: int, c: int, budgets: int) -> None:
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three runs, of 3, 6 and 9 turns, and one whose question alone is over 1,000 tokens."""
     monkeypatch.chdir(tmp_path)
-    several = {f"r{steps}": react(steps, 100) for steps in (3, 6, 9)}
+    several = {f"r{steps}": react_history(steps, 100) for steps in (3, 6, 9)}
     several["long"] = [Message("u", "user", "word " * 2000), Message("a", "assistant", "Yes.")]
     text = "\n".join(
         json.dumps({"id": name, "messages": [*map(chat.write_message, run)]}) for name, run in several.items()

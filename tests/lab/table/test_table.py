@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.agent.errors import UsageError
-from thimble.lab.statistics import compare_paired, holm, wilson
+from thimble.lab.statistics import compare_paired, holm, wilson_interval
 from thimble.lab.table.command import main
-from thimble.lab.table.outcomes import box, differences, rates
+from thimble.lab.table.outcomes import box, differences, strategy_rates
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -42,12 +42,14 @@ def test_the_rows_of_strategies(found: dict[str, dict[str, tuple[int, int]]]) ->
         for name, (right, cost) in run.items()
     ]
     of = {strategy: [row for row in given_rows if row["strategy"] == strategy] for strategy in found}
-    made = {row["strategy"]: rates(of[row["strategy"]]) | row for row in differences(given_rows, baseline)}
+    made = {row["strategy"]: strategy_rates(of[row["strategy"]]) | row for row in differences(given_rows, baseline)}
     assert list(made) == list(found)
     for strategy, run in found.items():
         row, solved = made[strategy], sum(right for right, _ in run.values())
         assert (row["instances"], row["cost"]) == (len(run), pytest.approx(mean(cost for _, cost in run.values()) / 8))
-        assert (row["solved_low"], row["solved_high"]) == pytest.approx([100 * end for end in wilson(solved, len(run))])
+        assert (row["solved_low"], row["solved_high"]) == pytest.approx(
+            [100 * end for end in wilson_interval(solved, len(run))]
+        )
         assert row["unpaired"] == sorted(run.keys() ^ found[baseline].keys())
     ps = []
     for strategy in others:

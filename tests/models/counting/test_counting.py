@@ -14,7 +14,7 @@ from tests.support.estimate import EstimateCounter
 from tests.support.paths import ROOT
 from thimble.agent.messages import Message, ToolCall
 from thimble.models.counting import message_counter, vocabulary
-from thimble.models.counting.message_counter import REMEMBERED
+from thimble.models.counting.message_counter import MAX_CACHED_COUNTS
 from thimble.models.counting.vocabulary import QwenCounter, counter_for
 
 ARTICLES = sorted((ROOT / "thimble" / "corpus" / "articles").glob("*.md"))
@@ -62,7 +62,7 @@ def test_thinking_that_goes_back_is_counted(make: type[EstimateCounter]) -> None
 def test_the_parts_of_a_prompt_add_up_to_the_prompt(parts: Sequence[Message]) -> None:
     counter = counter_for("qwen2.5:7b")
     assert isinstance(counter, QwenCounter)
-    prompt = "".join(message_counter._rendered(part) for part in parts)
+    prompt = "".join(message_counter._render_message(part) for part in parts)
     whole = counter.tokens(prompt + "<|im_start|>assistant\n")
     assert counter.overhead([]) + sum(map(counter.count, parts)) == whole
 
@@ -126,7 +126,7 @@ def test_a_result_is_not_counted_as_that_of_another_tool() -> None:
 @pytest.mark.nightly
 def test_memory_is_bounded() -> None:
     counter = Diligent()
-    for number in range(REMEMBERED + 10):
+    for number in range(MAX_CACHED_COUNTS + 10):
         counter.count(Message("m", "tool", f"[masked: {number}]"))
     assert len(counter._counted) == 10
 

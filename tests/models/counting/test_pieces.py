@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.models.counting.test_byte_pairs import texts, vocabulary
 from thimble.models.counting.byte_pairs import PATTERNS, BytePairs
-from thimble.models.counting.message_counter import PIECE_LENGTH, pieces
+from thimble.models.counting.message_counter import PIECE_LENGTH, split_pieces
 
 ONE_EACH = sorted({pattern: name for name, pattern in PATTERNS.items()}.values())
 long_texts = st.tuples(
@@ -19,8 +19,8 @@ long_texts = st.tuples(
 @given(texts, st.integers(1, 3 * PIECE_LENGTH))
 def test_pieces_are_the_text(text: str, times: int) -> None:
     long = (text * times)[: 4 * PIECE_LENGTH]
-    assert "".join(pieces(long)) == long
-    assert all(0 < len(piece) <= PIECE_LENGTH for piece in pieces(long))
+    assert "".join(split_pieces(long)) == long
+    assert all(0 < len(piece) <= PIECE_LENGTH for piece in split_pieces(long))
 
 
 @pytest.mark.parametrize("name", ONE_EACH)

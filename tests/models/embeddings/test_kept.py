@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from tests.support.embedding import NUMBERS, Counting
 from thimble.agent.errors import ModelError
-from thimble.models.embeddings.kept import KEPT_AT_ONCE, KeptEmbedder
+from thimble.models.embeddings.kept import TEXTS_PER_COMMIT, KeptEmbedder
 
 TEXTS = st.lists(st.text(alphabet="ab \ud800é", max_size=6), max_size=20)
-MANY = [f"text {number}" for number in range(2 * KEPT_AT_ONCE + 5)]
+MANY = [f"text {number}" for number in range(2 * TEXTS_PER_COMMIT + 5)]
 
 
 @given(st.lists(TEXTS, max_size=4))
@@ -45,7 +45,7 @@ def test_progress_tells_how_many_of_the_new_ones_are_done(tmp_path: Path) -> Non
     kept = KeptEmbedder(Counting(), tmp_path, lambda done, of: told.append((done, of)))
     kept.embed(MANY)
     new = len(MANY) - 3
-    assert told == [(0, new), (KEPT_AT_ONCE, new), (2 * KEPT_AT_ONCE, new), (new, new)]
+    assert told == [(0, new), (TEXTS_PER_COMMIT, new), (2 * TEXTS_PER_COMMIT, new), (new, new)]
     kept.embed(MANY)
     assert len(told) == 4
 
@@ -65,13 +65,13 @@ def test_vectors_before_an_error_are_kept(tmp_path: Path) -> None:
     inner = Counting()
 
     def end(done: int, of: int) -> None:
-        inner.fails = done >= KEPT_AT_ONCE
+        inner.fails = done >= TEXTS_PER_COMMIT
 
     with pytest.raises(ModelError):
         KeptEmbedder(inner, tmp_path, end).embed(MANY)
     again = Counting()
     KeptEmbedder(again, tmp_path).embed(MANY)
-    assert sum(map(len, again.asked)) == len(MANY) - KEPT_AT_ONCE
+    assert sum(map(len, again.asked)) == len(MANY) - TEXTS_PER_COMMIT
 
 
 def damage(path: Path, how: int) -> None:

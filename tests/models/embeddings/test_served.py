@@ -16,7 +16,7 @@ from tests.support.ollama_wire import PAGE
 from tests.support.recorded import recorded
 from thimble.agent.errors import ModelError
 from thimble.models import SERVERS, embedder_on, server_at
-from thimble.models.embeddings import unit
+from thimble.models.embeddings import scale_to_unit
 from thimble.models.embeddings.served import BATCH
 
 KINDS = ("ollama", "openai")
@@ -30,7 +30,9 @@ either = pytest.mark.parametrize("kind", KINDS)
 def test_each_text_has_its_own_unit_row_at_its_place(kind: str, texts: list[str]) -> None:
     rows = on(kind, wire := Wire()).embed(texts)
     assert rows.shape == (len(texts), NUMBERS)
-    assert np.allclose(rows, unit(np.array([counted(text) for text in texts], np.float32).reshape(-1, NUMBERS)))
+    assert np.allclose(
+        rows, scale_to_unit(np.array([counted(text) for text in texts], np.float32).reshape(-1, NUMBERS))
+    )
     assert all(len(sent) <= BATCH for sent in wire.inputs)
 
 
@@ -48,7 +50,7 @@ def test_a_text_that_is_too_long_has_the_row_of_its_beginning(texts: list[str], 
     for text, row in zip(texts, rows, strict=True):
         while len(text) > longest:
             text = text[: len(text) // 2]
-        assert np.allclose(row, unit(np.array([counted(text)], np.float32))[0])
+        assert np.allclose(row, scale_to_unit(np.array([counted(text)], np.float32))[0])
     assert not wire.replies
 
 

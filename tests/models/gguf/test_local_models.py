@@ -71,14 +71,14 @@ def test_pulled_models_have_the_names_that_ollama_shows(pulled: Path, tiny: Path
     assert here.choose() == "qwen2.5:7b"
     assert here.choose("me/own") == "me/own:latest"
     assert here.has("me/own")
-    assert here.found("me/own").path.read_bytes() == tiny.read_bytes()
+    assert here.find_model("me/own").path.read_bytes() == tiny.read_bytes()
     assert not here.has("qwen2.5")
 
 
 def test_parts_that_cannot_be_used_are_told(pulled: Path, tiny: Path) -> None:
     pull(pulled, "registry.ollama.ai/library/seeing/latest", tiny, "projector", "params", "template")
     pull(pulled, "registry.ollama.ai/library/adapted/latest", tiny, "adapter")
-    assert "vision" in LocalModels().found("seeing").unused
+    assert "vision" in LocalModels().find_model("seeing").unused
     with pytest.raises(ModelError, match="adapted:latest has an adapter") as caught:
         LocalModels().choose("adapted")
     assert caught.value.fix
@@ -102,7 +102,7 @@ def test_files_of_a_package_and_of_the_folder_are_found(
     here, own = LocalModels(), str(tmp_path / "own.gguf")
     assert {*here.models()} == {SMOLLM2, own}
     assert here.choose(SMOLLM2) == SMOLLM2
-    assert here.found(SMOLLM2).path.read_bytes() == tiny.read_bytes()
+    assert here.find_model(SMOLLM2).path.read_bytes() == tiny.read_bytes()
     assert here.choose("own.gguf") == own
     assert here.choose(str(tiny)) == str(tiny)
 

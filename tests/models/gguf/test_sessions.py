@@ -70,7 +70,7 @@ def test_the_key_is_nowhere_but_in_memory_and_nobody_without_it_is_answered(sess
 def test_a_model_that_is_killed_in_a_reply_is_told_of_and_loaded_anew(
     local: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thimble.agent.reply.ROUNDS", 10**6)
+    monkeypatch.setattr("thimble.agent.reply.REPETITION_ROUNDS", 10**6)
     file = tmp_path / "endless.gguf"
     saying.write(file, "A thimble holds two millilitres. ", ends=False)
     session = local.open(model=str(file), budget=6000)  # a token is a byte to it

@@ -15,7 +15,7 @@ from thimble.agent.budget import LEAST_BUDGET
 from thimble.agent.errors import ModelError
 from thimble.models import call_room, checks
 from thimble.models.ollama.choose import choose_model
-from thimble.models.ollama.model_info import ModelInfo, keep_seconds, model_info, think
+from thimble.models.ollama.model_info import ModelInfo, choose_think_level, keep_seconds, model_info
 from thimble.models.ollama.server import Download, OllamaServer
 from thimble.models.server import Think
 
@@ -115,7 +115,7 @@ def test_any_answer_is_read(answer: dict[str, object]) -> None:
     known = model_info(answer)
     assert known.context is None or known.context > 0
     for how in ("on", "off", "low", "medium", "high"):
-        value = think(how, "x", known)
+        value = choose_think_level(how, "x", known)
         assert value is None or isinstance(value, bool | str)
 
 
@@ -141,7 +141,7 @@ BOTH = ModelInfo(levels=(False, True, "low", "max"), usual=True)
 )
 def test_a_model_is_told_to_think_as_it_takes_it(info: ModelInfo, model: str, sent: tuple[object, ...]) -> None:
     hows: tuple[Think, ...] = ("on", "off", "low", "high")
-    assert tuple(think(how, model, info) for how in hows) == sent
+    assert tuple(choose_think_level(how, model, info) for how in hows) == sent
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_counts_add_up_to_the_prompt(
     server: Callable[[Template], Wire], template: Template, messages: list[Message], tools: list[Any]
 ) -> None:
     counts = counter_at(server, template)
-    whole = counts.whole(messages, tools)
+    whole = counts.count_prompt(messages, tools)
     assert counts.exact
     assert whole
     assert abs(total(counts, messages, tools) - whole) <= max(3, 0.02 * whole)
@@ -182,13 +182,13 @@ def test_a_new_message_is_one_question_and_an_old_one_none() -> None:
 def test_the_same_messages_tools_and_thinking_are_counted_as_are_sent() -> None:
     wire = vllm(chatml)
     counts = counter(wire, chat_template_kwargs={"enable_thinking": False})
-    counts.whole([SYSTEM, USER, CALLED, RESULT], [TOOL])
+    counts.count_prompt([SYSTEM, USER, CALLED, RESULT], [TOOL])
     counted = wire.sent(TOKENIZE)
     list(backend(wire, think="off").stream([SYSTEM, USER, CALLED, RESULT], [TOOL]))
     for part in ("model", "messages", "tools", "chat_template_kwargs"):
         assert counted[part] == wire.sent()[part]
     assert counted["add_generation_prompt"] is True
-    counter(wire, reasoning_effort="low").whole([USER], [])
+    counter(wire, reasoning_effort="low").count_prompt([USER], [])
     assert wire.sent(TOKENIZE)["chat_template_kwargs"] == {"reasoning_effort": "low", "enable_thinking": True}
 
 
@@ -261,7 +261,7 @@ def test_the_prompt_is_told_by_llama_server_and_by_vllm_from_its_tokens() -> Non
     wire = vllm(chatml)
     wire.routes["/detokenize"] = b'{"prompt":"<|im_start|>system"}'
     assert backend(wire).rendered([SYSTEM, USER], [TOOL]) == "<|im_start|>system"
-    assert len(wire.requests[-1][1]["tokens"]) == counter(wire).whole([SYSTEM, USER], [TOOL])
+    assert len(wire.requests[-1][1]["tokens"]) == counter(wire).count_prompt([SYSTEM, USER], [TOOL])
 
 
 # ---- room for the reply ----
@@ -269,7 +269,7 @@ def test_the_prompt_is_told_by_llama_server_and_by_vllm_from_its_tokens() -> Non
 
 def test_a_reply_is_asked_for_that_fits_behind_the_prompt() -> None:
     wire = vllm(chatml)
-    whole = counter(wire).whole([SYSTEM, USER], [])
+    whole = counter(wire).count_prompt([SYSTEM, USER], [])
     assert whole
     estimated = Wire({CHAT: ANSWER})
     for served, context, expected in (
@@ -282,7 +282,7 @@ def test_a_reply_is_asked_for_that_fits_behind_the_prompt() -> None:
 
 def test_a_prompt_without_room_for_a_reply_is_not_sent() -> None:
     wire = vllm(chatml)
-    whole = counter(wire).whole([SYSTEM, USER], [])
+    whole = counter(wire).count_prompt([SYSTEM, USER], [])
     for max_tokens in (500, None):
         with pytest.raises(ModelError, match=f"the prompt of {whole} tokens leaves no room for a reply") as caught:
             list(backend(wire, context=whole).stream([SYSTEM, USER], [], max_tokens=max_tokens))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.estimate import EstimateCounter
 from tests.support.reader_library import Session, make_tools, mask, masked, tokens
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.prompts import CLOSING, SUMMARY_TAG
+from thimble.agent.prompts import CLOSING_PROMPT, SUMMARY_TAG
 from thimble.agent.protocols import Text, Usage
 from thimble.models.reader import Reader
 from thimble.models.reader.backend import reply
@@ -105,7 +105,7 @@ def test_only_tools_that_are_offered_are_called_and_no_result_in_view_is_asked_f
 @given(data=st.data())
 def test_without_tools_it_answers(recorded, data) -> None:
     views, _ = recorded
-    view = [*thinned(data.draw(st.sampled_from(views)), data), Message("closing", "user", CLOSING)]
+    view = [*thinned(data.draw(st.sampled_from(views)), data), Message("closing", "user", CLOSING_PROMPT)]
     said = reply(view, [])
     assert said.text.strip()
     assert not said.calls
@@ -122,7 +122,7 @@ ODD_TEXTS = [
     '[2 of 9 lines; recall(id="m8") shows all]\nx.log · lines 1-9 of 9\n[7 left out]\n9: a [3 left out] b',
     "m8 · result of read_file · page 1 of 1\n\n1: a",
     f"{SUMMARY_TAG}\nFound:\n- A is b. [c]",
-    CLOSING,
+    CLOSING_PROMPT,
     "Что это? 这是什么？",
 ]
 TEXTS = st.text(max_size=80) | st.sampled_from(ODD_TEXTS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.histories import TinyCounter, is_sound, pending
+from tests.support.histories import TinyCounter, is_sound, pending_calls
 from tests.support.schemas import SCHEMAS, call
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import ask, scripted, tool_call
@@ -157,7 +157,7 @@ def session_with(*steps: Step, tools: bool | None = False, **settings: object) -
 def ends_well(session: Session) -> None:
     """The history is sound and closed."""
     assert is_sound(session.agent.history) == []
-    assert pending(session.agent.history) == []
+    assert pending_calls(session.agent.history) == []
 
 
 def results(events: Sequence[Event]) -> list[ToolReturned]:

@@ -52,8 +52,8 @@ def asked(*turns: tuple[str, dict[str, object], str]) -> list[Message]:
 def read(written: str, *cuts: int, found: Sequence[Message] = (), cut: bool = False) -> tuple[str, Delta | None]:
     """All that a turn shows that arrives in pieces, and its call."""
     turn, places = Turn(TOOLS, found), sorted({0, len(written), *(cut for cut in cuts if cut < len(written))})
-    deltas = [delta for a, b in pairwise(places) for delta in turn.take(Text(written[a:b]))]
-    deltas += turn.end(cut=cut)
+    deltas = [delta for a, b in pairwise(places) for delta in turn.add_delta(Text(written[a:b]))]
+    deltas += turn.finish(cut=cut)
     assert turn.cut or not cut or not deltas or written.endswith("}")
     shown = "".join(delta.text for delta in deltas if isinstance(delta, Text))
     return shown, next((delta for delta in deltas if isinstance(delta, ToolCall)), None)
@@ -118,8 +118,8 @@ def test_a_call_with_a_control_character_is_one() -> None:
 def test_a_sentence_is_shown_when_it_has_ended_and_the_next_begins() -> None:
     turn = Turn(TOOLS)
     pieces = ['{"answer": "It guards', " a finger", ".", " ", "Two", " are", " a pair.", '"}']
-    assert [turn.take(Text(piece)) for piece in pieces] == [*[[]] * 4, [Text("It guards a finger.")], *[[]] * 3]
-    assert (turn.end(), turn.cut) == ([Text(" Two are a pair.")], False)
+    assert [turn.add_delta(Text(piece)) for piece in pieces] == [*[[]] * 4, [Text("It guards a finger.")], *[[]] * 3]
+    assert (turn.finish(), turn.cut) == ([Text(" Two are a pair.")], False)
 
 
 sentence = st.builds(
@@ -152,13 +152,13 @@ def accents(word: str) -> list[str]:
 def test_words_that_the_schema_has_ended_are_cut_at_a_sentence(kind: str, limit: int) -> None:
     words = ("It is so, as was found in vitro. " * 40)[:limit]
     turn = Turn(TOOLS)
-    shown = "".join(delta.text for delta in [*turn.take(Text(json.dumps({kind: words}))), *turn.end()])  # type: ignore[union-attr]
+    shown = "".join(delta.text for delta in [*turn.add_delta(Text(json.dumps({kind: words}))), *turn.finish()])  # type: ignore[union-attr]
     shown = shown.removeprefix(DECLINES)
     assert turn.cut
     assert shown == words[: limit // 33 * 33 - 1]
     turn = Turn(TOOLS)
-    turn.take(Text(json.dumps({kind: words[:-1]})))
-    turn.end(cut=True)
+    turn.add_delta(Text(json.dumps({kind: words[:-1]})))
+    turn.finish(cut=True)
     assert not turn.cut, "the object is complete, whatever came behind it"
 
 
@@ -259,5 +259,5 @@ def test_a_comparison_is_two_lines_without_cut_sentences(cuts: list[int]) -> Non
 def test_blanks_without_end_between_the_parts_of_an_answer_change_nothing(before: str) -> None:
     pieces = [before, *[" "] * 20_000, '{"answer": "Yes."}'[len(before) :]]
     turn = Turn([])
-    said = [delta for piece in pieces for delta in turn.take(Text(piece))] + turn.end()
+    said = [delta for piece in pieces for delta in turn.add_delta(Text(piece))] + turn.finish()
     assert "".join(delta.text for delta in said if isinstance(delta, Text)).strip() == "Yes."

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.scripted_server import HANGS, Answer, front, says
 from tests.support.wire import PAGE
 from thimble.agent.errors import UsageError
-from thimble.models.wire.address import gets, host_url, is_loopback
+from thimble.models.wire.address import host_url, is_loopback, server_answers
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,9 @@ def test_this_machine_is_known_for_its_own(url: str, ours: bool) -> None:
 
 
 def there(url: str, seconds: float) -> bool:
-    return gets(url, "/api/version", lambda status, answer: status == 200 and "version" in (answer or ()), seconds)
+    return server_answers(
+        url, "/api/version", lambda status, answer: status == 200 and "version" in (answer or ()), seconds
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from thimble.agent.protocols import Thinking
 from thimble.models import checks
 from thimble.models.openai.server import OpenAIServer
 from thimble.models.server import ServerOptions
-from thimble.models.wire.api_key import HIDDEN_KEY, LEAST_SECRET, VARIABLES, hide_key
+from thimble.models.wire.api_key import HIDDEN_KEY, MIN_HIDDEN_KEY, VARIABLES, hide_key
 
 KEY = "sk-abasabasaba"
 PIECES = st.lists(
@@ -163,6 +163,6 @@ def test_no_error_holds_a_part_of_the_key_where_it_is_cut(environment: pytest.Mo
 
 
 def test_a_word_that_stands_for_no_key_stays(environment: pytest.MonkeyPatch) -> None:
-    for word in ("EMPTY", "none", "x" * (LEAST_SECRET - 1)):
+    for word in ("EMPTY", "none", "x" * (MIN_HIDDEN_KEY - 1)):
         environment.setenv("OPENAI_API_KEY", word)
         assert hide_key(f"it is {word}") == f"it is {word}"

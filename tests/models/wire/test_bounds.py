@@ -28,7 +28,7 @@ from thimble.models.ollama.server import OllamaServer
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.connection import Connection
 from thimble.models.server import ServerOptions
-from thimble.models.wire.address import gets
+from thimble.models.wire.address import server_answers
 from thimble.models.wire.bounds import (
     ANSWER_BYTES,
     ASK_SECONDS,
@@ -88,8 +88,8 @@ def test_a_reply_in_drips_ends_with_the_time_for_the_whole(kind: str) -> None:
 def test_a_question_about_the_server_is_bounded_alike(first: bytes, piece: bytes) -> None:
     with front(otherwise=drips(first, piece)) as server:
         with pytest.raises(ModelError, match=r"sent nothing|did not finish its answer"):
-            Connection(server.url, bounds=Bounds(0.1, 0.2)).listed()
-        assert not gets(server.url, "/v1/models", lambda status, answer: True, 0.1)
+            Connection(server.url, bounds=Bounds(0.1, 0.2)).list_models()
+        assert not server_answers(server.url, "/v1/models", lambda status, answer: True, 0.1)
 
 
 def test_a_server_that_was_slow_to_tell_of_a_model_is_not_asked_again_at_once() -> None:
@@ -125,7 +125,7 @@ def test_a_packed_answer_is_refused_before_it_is_unpacked(kind: str, status: int
     assert "compresses its answer" in failure(kind, (status, PACKED[packing], header)).what
     wire = httpx.MockTransport(lambda _: httpx.Response(status, headers=header, content=iter([PACKED[packing]])))
     with pytest.raises(ModelError, match="compresses its answer"):
-        Connection("http://box", wire).listed()
+        Connection("http://box", wire).list_models()
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -138,16 +138,16 @@ def test_replies_without_an_end_are_one_clear_error_each(kind: str, piece: bytes
 def test_a_question_about_the_server_has_an_answer_of_some_length() -> None:
     wire = httpx.MockTransport(lambda _: httpx.Response(200, content=_limited(repeat(b"x" * 500_000), 60)))
     with pytest.raises(ModelError, match="does not end its answer"):
-        Connection("http://box", wire).listed()
+        Connection("http://box", wire).list_models()
 
 
 @given(st.integers(1, 1_000), st.integers(1, 1_000))
 def test_bytes_are_counted_over_all_pieces(limit: int, piece: int) -> None:
     allowance = Allowance(Bounds(60, 60, limit), "http://box")
     for _ in range(limit // piece):
-        allowance.take(piece)
+        allowance.spend(piece)
     with pytest.raises(ModelError, match="does not end"):
-        allowance.take(limit % piece + 1)
+        allowance.spend(limit % piece + 1)
 
 
 JSON = st.recursive(
@@ -166,7 +166,7 @@ def test_json_within_the_bounds_is_read_as_ever(value: Any) -> None:
 @given(st.integers(0, 200), st.sampled_from([("[", "]"), ('{"a":', "}")]), JSON)
 def test_json_is_read_up_to_its_depth(depth: int, brackets: tuple[str, str], value: Any) -> None:
     text = brackets[0] * depth + json.dumps([value] * 40) + brackets[1] * depth
-    deep = depth + 1 + _depth(value) > foreign.DEPTH
+    deep = depth + 1 + _depth(value) > foreign.MAX_DEPTH
     if deep:
         with pytest.raises(ValueError, match="too deep"):
             foreign.parse_json(text)
@@ -180,9 +180,9 @@ def test_json_is_read_up_to_its_depth(depth: int, brackets: tuple[str, str], val
         "[" * 100_000,
         "[" * 100_000 + "]" * 100_000,
         '{"a":' * 100_000 + "1" + "}" * 100_000,
-        "[" + "[]," * foreign.OBJECTS + "0]",
-        '{"a":0,' + '"b":0,' * foreign.OBJECTS + '"c":0}',
-        "[" + "0," * (foreign.VALUES + 1) + "0]",
+        "[" + "[]," * foreign.MAX_OBJECTS + "0]",
+        '{"a":0,' + '"b":0,' * foreign.MAX_OBJECTS + '"c":0}',
+        "[" + "0," * (foreign.MAX_VALUES + 1) + "0]",
     ],
 )
 def test_json_beyond_the_bounds_is_none(text: str) -> None:
@@ -229,7 +229,7 @@ def test_ids_and_names_are_short(call_id: str, name: str) -> None:
 def test_blanks_without_an_end_are_text(blanks: int) -> None:
     tags = ReplyText()
     pieces = [*map(Text, " " * blanks), Text("<think>x</think>")]
-    kinds = {type(delta) for piece in pieces for delta in tags.take(piece)}
+    kinds = {type(delta) for piece in pieces for delta in tags.add_delta(piece)}
     assert kinds == ({Thinking} if blanks < BLANKS else {Text})
 
 

@@ -63,12 +63,12 @@ def test_a_connection_lost_before_the_first_line_is_busy_and_after_it_an_error()
 
 def test_after_the_deadline_nothing_more_is_taken() -> None:
     with pytest.raises(ModelError, match="http://box did not finish its answer in 0 seconds"):
-        allowance(whole=0).take(0)
+        allowance(whole=0).spend(0)
 
 
 def ask(url: str) -> str:
     """Why a server cannot be asked, and how to mend it."""
-    with pytest.raises(ModelError) as caught, Connection(url).opened("/", None, allowance()):
+    with pytest.raises(ModelError) as caught, Connection(url).open_response("/", None, allowance()):
         pass
     return f"{caught.value.what}; {caught.value.fix}"
 

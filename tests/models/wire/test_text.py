@@ -19,7 +19,7 @@ def apart(deltas: Iterable[Delta]) -> list[Delta]:
     """The deltas of a reply, thinking told apart; its usage, where it has none, comes and goes."""
     given = [*deltas]
     tags, last = ReplyText(), [] if Usage() in given else [Usage()]
-    found = [part for delta in [*given, *last] for part in tags.take(delta)]
+    found = [part for delta in [*given, *last] for part in tags.add_delta(delta)]
     return found[: len(found) - len(last)]
 
 

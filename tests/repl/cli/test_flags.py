@@ -120,7 +120,7 @@ def test_a_strategy_without_an_end_is_stopped_with_its_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("mine.py").write_text("def prepare(messages, budget):\n    while True: pass\n")
-    monkeypatch.setattr(own_code, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(own_code, "MAX_SECONDS", 0.2)
     assert main([*READER, "--strategy", "./mine.py", "-p", QUESTION]) == 2
     assert "TimedOut: it has not ended after 0.2 seconds" in capsys.readouterr().err
 

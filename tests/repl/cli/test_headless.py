@@ -20,7 +20,7 @@ from thimble.repl.cli import headless
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.session.totals import totals
+from thimble.session.totals import add_up
 
 LOOK = (Text("I look."), ToolCall("c1", "list_articles", "{}"))
 
@@ -126,7 +126,7 @@ def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.Captur
     assert by_type["tool_returned"]["call_id"] == by_type["tool_called"]["call_id"] == "c1"
     grounds = {"from_memory": False, "invented": [], "passage": ""}
     assert by_type["answered"] == {"type": "answered", "text": "The answer.", "ending": "answered", **grounds}
-    sums = totals(session.agent.ledger.calls)
+    sums = add_up(session.agent.ledger.calls)
     assert by_type["session"]["prompt_tokens"] == asdict(sums.prompt)
     assert by_type["session"]["turns"] == 2
     assert len(by_type["prepared"]["fates"]) == 4
@@ -190,12 +190,12 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_piped_lines_are_prompts(piped: Any) -> None:
     piped("\ufeff one? \r\n\n   \n/stats\ntwo? – yes".encode())
-    assert list(headless.prompts([])) == ["one?", "/stats", "two? – yes"]
+    assert list(headless.iter_prompts([])) == ["one?", "/stats", "two? – yes"]
 
 
 def test_a_dash_is_all_of_standard_input(piped: Any) -> None:
     piped(b"\nfirst line\n\nsecond line\n")
-    assert list(headless.prompts(["before", "-", " after "])) == ["before", "first line\n\nsecond line", "after"]
+    assert list(headless.iter_prompts(["before", "-", " after "])) == ["before", "first line\n\nsecond line", "after"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_dash_is_all_of_standard_input(piped: Any) -> None:
 def test_prompts_that_are_none_are_refused(piped: Any, given_: list[str], data: bytes, what: str) -> None:
     piped(data)
     with pytest.raises(UsageError) as caught:
-        list(headless.prompts(given_))
+        list(headless.iter_prompts(given_))
     assert what in caught.value.what
     assert caught.value.fix
 

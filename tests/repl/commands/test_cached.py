@@ -20,13 +20,13 @@ from thimble.agent.ledger import Amount
 from thimble.agent.protocols import Text, Usage
 from thimble.repl.commands.export.document import export
 from thimble.repl.commands.table import run_command
-from thimble.repl.screen.footer import footer
+from thimble.repl.screen.footer import footer_line
 from thimble.session import figures, jsonl
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.session.totals import totals
+from thimble.session.totals import add_up
 
 STRATEGIES = st.sampled_from(["none", "observation-masking:window=1", "hybrid:window=1", "sliding-window:window=1"])
 REPORTED = st.none() | st.integers(0, 40)
@@ -71,9 +71,9 @@ def test_every_screen_and_document_has_the_same_figure(
         path = Path(folder) / "it.jsonl"
         session = talked(path, spec, usages)
         ledger = session.agent.ledger
-        last, sums = ledger.calls[-1], totals(ledger.calls)
+        last, sums = ledger.calls[-1], add_up(ledger.calls)
         cached, prefill = figures.format_amount(last.cached), figures.format_amount(last.prefill)
-        assert found(r"cached (\S+)", footer(session.agent, 200)) == cached
+        assert found(r"cached (\S+)", footer_line(session.agent, 200)) == cached
         shown = printed(session, "/context")
         assert found(r"═ cached (\S+)", shown) == cached
         assert found(r"╌ prefill (\S+)", shown) == prefill
@@ -81,7 +81,7 @@ def test_every_screen_and_document_has_the_same_figure(
         assert in_sum == [figures.format_amount(sums.cached), figures.format_amount(sums.prefill)]
         together = found(r"total +\d+ +\S+ +(\S+)", printed(session, "/tree"))
         assert together == figures.format_short(sums.prefill.tokens, sums.prefill.exact)
-        line = jsonl.session(session)
+        line = jsonl.session_fields(session)
         assert line["cached_tokens"] == asdict(sums.cached)
         assert [row["cached"] for row in thimble.ledger(session)] == [call.cached.tokens for call in ledger.calls]
         document = json.loads("".join(export(session)))
@@ -94,6 +94,6 @@ def test_every_screen_and_document_has_the_same_figure(
         saved = saved_state(journal.tree.path(journal.tree.current))
         resumed = Session(Settings(backend="reader", strategy=spec, budget=4_000), journal, saved)
         assert told(resumed) == told(session)
-        assert footer(resumed.agent, 200).split(" · ")[2] == f"cached {cached}"
+        assert footer_line(resumed.agent, 200).split(" · ")[2] == f"cached {cached}"
         assert found(r"═ cached (\S+)", printed(resumed, "/context")) == cached
         resumed.leave()

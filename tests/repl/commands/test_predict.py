@@ -15,7 +15,7 @@ from tests.support.sessions import ask, scripted
 from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Prepared
 from thimble.commands.guess import Guess, guess_of, parse_guess, parse_places
-from thimble.repl.commands.predict import ranges, reveal
+from thimble.repl.commands.predict import format_ranges, reveal_score
 from thimble.strategies.table import STRATEGIES
 
 PLACES = st.frozensets(st.integers(1, 60))
@@ -26,9 +26,9 @@ PLACES = st.frozensets(st.integers(1, 60))
 
 @given(PLACES.filter(bool))
 def test_ranges_are_read_as_they_are_written(numbers: frozenset[int]) -> None:
-    assert parse_places(ranges(sorted(numbers)), 60) == numbers
-    assert parse_places(ranges(sorted(numbers)).replace(",", " "), 60) == numbers
-    assert all(int(after) > int(before) + 1 for before, after in pairwise(re.findall(r"\d+", ranges([1, 3, 9]))))
+    assert parse_places(format_ranges(sorted(numbers)), 60) == numbers
+    assert parse_places(format_ranges(sorted(numbers)).replace(",", " "), 60) == numbers
+    assert all(int(after) > int(before) + 1 for before, after in pairwise(re.findall(r"\d+", format_ranges([1, 3, 9]))))
 
 
 @given(st.one_of(NASTY, st.text("0123456789-, allnoe", max_size=12)), st.integers(1, 40))
@@ -54,7 +54,7 @@ def test_a_guess_of_what_stayed_is_all_right_and_its_contrary_all_wrong(name: st
     assert guess.stayed == stayed
     for stays, right in ((stayed, before), (set(range(1, before + 1)) - stayed, 0)):
         session.watchers["guess"] = Guess(guess.messages, frozenset(stays), views[0])
-        assert f"Predicted: {right:,} of {before:,} right" in reveal(session)[0]
+        assert f"Predicted: {right:,} of {before:,} right" in reveal_score(session)[0]
 
 
 def test_it_waits_for_a_prompt_that_is_sent() -> None:
@@ -64,8 +64,8 @@ def test_it_waits_for_a_prompt_that_is_sent() -> None:
     session.agent.state.budget = 30
     with pytest.raises(Exception, match="tokens"):
         ask(session, "Too much?")
-    assert reveal(session) == []
+    assert reveal_score(session) == []
     assert guess_of(session)
     session.agent.state.budget = 8_000
     ask(session, "And?")
-    assert reveal(session)
+    assert reveal_score(session)

@@ -11,7 +11,7 @@ from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.ollama_server import Download, Ollama, served
 from tests.support.sessions import Paper
 from thimble.models.ollama.server import PullProgress
-from thimble.repl.commands.pull import words
+from thimble.repl.commands.pull import describe_progress
 from thimble.repl.commands.table import run_command
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.session.session import Session
@@ -65,6 +65,6 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
 
 @given(NASTY, st.integers(0, 10**20), st.integers(0, 10**20))
 def test_whatever_a_server_says_of_its_progress_is_shown_safely(status: str, done: int, total: int) -> None:
-    said = words(PullProgress(status, min(done, total), total))
+    said = describe_progress(PullProgress(status, min(done, total), total))
     assert not FORBIDDEN.search(said)
     assert len(said) < 60

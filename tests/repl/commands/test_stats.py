@@ -12,14 +12,14 @@ from thimble.agent.events import SideCalled
 from thimble.agent.ledger import Amount, Call, Ledger
 from thimble.agent.protocols import Usage
 from thimble.repl.commands.stats import (
-    by_kind,
     by_purpose,
+    tokens_by_kind,
     without_management,
 )
 from thimble.repl.commands.table import run_command
 from thimble.session import figures
 from thimble.session.session import Session
-from thimble.session.totals import price_calls, totals
+from thimble.session.totals import add_up, price_calls
 
 
 def number(text: str) -> int:
@@ -49,7 +49,7 @@ def test_the_sums_are_those_of_the_view() -> None:
     view = session.agent.ledger.view
     assert view is not None
     budget = session.agent.budget(session.agent.schemas())
-    *rows, together = by_kind(view, budget, True).rows
+    *rows, together = tokens_by_kind(view, budget, True).rows
     assert number(together[1]) == view.history_tokens == sum(number(row[1]) for row in rows)
     assert number(together[2]) == view.tokens == sum(number(row[2]) for row in rows)
     for column, messages in ((1, view.history), (2, view.messages)):
@@ -71,7 +71,7 @@ def test_under_none_all_prompts_are_those_of_the_whole_history_whatever_was_trie
 
 def test_a_sum_with_an_unknown_part_is_the_known_one_at_least() -> None:
     session = after_questions(1)
-    sums = totals(session.agent.ledger.calls)
+    sums = add_up(session.agent.ledger.calls)
     session.agent.ledger.calls.append(answer_call(1, 10))
     row = next(line for line in shown(session) if line.strip().startswith("session"))
     assert row.split()[-4:-1] == [f"≥{figures.format_amount(one)}" for one in (sums.cached, sums.prefill, sums.output)]

@@ -12,7 +12,7 @@ from tests.repl.commands.test_table import said
 from tests.support.sessions import Paper, ask, scripted, type_command
 from thimble.repl.commands.strategy import paragraphs
 from thimble.session.session import Session
-from thimble.strategies.parameter import parameters
+from thimble.strategies.parameter import parameters_of
 from thimble.strategies.table import FAMILIES, STRATEGIES
 
 
@@ -24,7 +24,7 @@ def test_the_list_has_every_strategy_and_parameter_with_its_default() -> None:
     for family, strategies in FAMILIES.items():
         assert family in drawn
         for name, kind in strategies.items():
-            taken = "".join(f" {parameter.name}={parameter.shown}" for parameter in parameters(kind))
+            taken = "".join(f" {parameter.name}={parameter.shown}" for parameter in parameters_of(kind))
             meaning = f"{paragraphs(kind)[0].partition('.')[0]}.{taken}"
             assert f"{name} {meaning}" in drawn or f"{name} ‹ {meaning}" in drawn
             assert f"{name}: {meaning}" in plain or f"{name} (in use): {meaning}" in plain
@@ -35,7 +35,7 @@ def test_the_help_of_a_strategy_has_all_of_it_and_a_spec_to_try(name: str) -> No
     session = scripted()
     text = " ".join(said(session, f"/help strategy {name}").split())
     assert text == " ".join(said(session, f"/help /strategy  {name}").split())
-    for part in (*paragraphs(STRATEGIES[name]), *(one.legal for one in parameters(STRATEGIES[name]))):
+    for part in (*paragraphs(STRATEGIES[name]), *(one.legal for one in parameters_of(STRATEGIES[name]))):
         assert part in text
     spec = text.rpartition("/strategy ")[2].replace(" ", "")
     assert "/strategy" not in spec
@@ -94,14 +94,14 @@ def test_a_saved_file_is_read_at_the_next_question(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     session = watching(path, NEWEST)
     ask(session)
-    assert session.news() == []
+    assert session.take_notices() == []
     save(path, NEWEST.replace("list(messages)", "[m for m in messages if m.role != 'assistant']"))
     ask(session)
-    assert session.news() == [f"{path} has changed: it starts afresh."]
+    assert session.take_notices() == [f"{path} has changed: it starts afresh."]
     assert session.agent.ledger.view is not None
     assert "assistant" not in {message.role for message in session.agent.ledger.view.messages}
     ask(session)
-    assert session.news() == []
+    assert session.take_notices() == []
 
 
 def test_state_is_kept_where_it_fits_and_begun_anew_where_not(tmp_path: Path) -> None:
@@ -111,11 +111,11 @@ def test_state_is_kept_where_it_fits_and_begun_anew_where_not(tmp_path: Path) ->
     before = counted(session)["calls"]
     save(path, COUNTS.format(field="calls", step=10))
     ask(session)
-    assert session.news() == [f"{path}:Counts has changed: it keeps its state."]
+    assert session.take_notices() == [f"{path}:Counts has changed: it keeps its state."]
     assert counted(session)["calls"] == before + 10
     save(path, COUNTS.format(field="asked", step=1))
     ask(session)
-    assert session.news() == [f"{path}:Counts has changed: it starts afresh."]
+    assert session.take_notices() == [f"{path}:Counts has changed: it starts afresh."]
     assert counted(session) == {"asked": 1}
 
 
@@ -126,16 +126,16 @@ def test_a_broken_file_is_one_line_once_and_the_old_strategy_stays(tmp_path: Pat
     old = session.agent.strategy
     save(path, text)
     ask(session)
-    (told,) = session.news()
+    (told,) = session.take_notices()
     assert str(path) in told
     assert "stays in use" in told
     assert len(told.splitlines()) == 1
     ask(session)
-    assert session.news() == []
+    assert session.take_notices() == []
     assert session.agent.strategy is old
     save(path, NEWEST)
     ask(session)
-    assert session.news() == [f"{path} has changed: it starts afresh."]
+    assert session.take_notices() == [f"{path} has changed: it starts afresh."]
 
 
 def test_the_mark_names_what_is_in_use() -> None:

@@ -15,10 +15,10 @@ from tests.support.scripted import Scripted
 from tests.support.sessions import answer_call, ask, tool_call
 from thimble.agent.ledger import Amount, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
-from thimble.commands.timeline import timeline
+from thimble.commands.timeline import make_timeline
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.repl.commands.timeline import bound
-from thimble.repl.screen.gantt import axis, chart
+from thimble.repl.commands.timeline import explain_bound
+from thimble.repl.screen.gantt import draw_axis, draw_chart
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -30,8 +30,8 @@ def test_every_span_is_in_the_chart_or_told_to_be_hidden(runs: list[tuple[float,
     for gap, seconds in runs:
         ledger.tools.append(ToolRun(1, "search", seconds, now + gap))
         now += gap + seconds
-    of = timeline(ledger, 1)
-    made = chart(of, columns)
+    of = make_timeline(ledger, 1)
+    made = draw_chart(of, columns)
     bar = made.rows[0].plain.removeprefix("tools  ")
     assert len(of.spans) - len(made.hidden) == bar.count("T")
     assert all(len(row.plain) <= columns for row in made.rows[:2])
@@ -40,7 +40,7 @@ def test_every_span_is_in_the_chart_or_told_to_be_hidden(runs: list[tuple[float,
 @settings(max_examples=40)
 @given(st.floats(0, 1e7), st.integers(20, 300))
 def test_the_axis_has_its_ticks_where_their_times_are(seconds: float, cells: int) -> None:
-    marks = axis(seconds, cells)
+    marks = draw_axis(seconds, cells)
     assert len(marks) == cells
     assert marks.startswith("|0")
     assert marks.count("|") <= 1 + cells / 16
@@ -64,7 +64,7 @@ def summarised(**settings: Any) -> Session:
 
 def test_eq_8_in_words() -> None:
     session = summarised()
-    (said,) = bound(session)
+    (said,) = explain_bound(session)
     assert re.match(r"The summary of \d+ tokens replaces [\d,]+\. Whether that pays is unknown: it", said)
     prepared = session.agent.ledger.prepared
     assert prepared
@@ -74,7 +74,7 @@ def test_eq_8_in_words() -> None:
                 decode_seconds=100 * (0.01 + 1e-5 * (size + 50))))
         for size in (1_000, 2_000, 4_000)
     ]  # fmt: skip
-    (said,) = bound(session)
+    (said,) = explain_bound(session)
     most = r" and (pays|does not pay): one of up to [\d,]+ tokens would"
     assert re.search(rf"{most} \(CoMem, Eq\. 8\), at 1,000 tokens/s of prefill, 10 ms", said)
 
@@ -86,7 +86,7 @@ def test_at_the_pace_of_a_machine_eq_8_is_that_of_the_machine(pace: str) -> None
     ledger = session.agent.ledger
     ledger.prepared = replace(ledger.prepared, model=ModelId("reader", "extractive"))  # type: ignore[type-var]
     ledger.calls[:] = [answer_call(output=Amount(1_000))]
-    (said,) = bound(session)
+    (said,) = explain_bound(session)
     short, full = (int(word.replace(",", "")) for word in re.findall(r"[\d,]+\d", said)[:2])
     most = int(600 / 2_600 * full)
     assert said == (
@@ -96,4 +96,4 @@ def test_at_the_pace_of_a_machine_eq_8_is_that_of_the_machine(pace: str) -> None
         "for each summary."
     )
     ledger.prepared = replace(ledger.prepared, model=ModelId("ollama", "qwen3:8b"))  # type: ignore[type-var]
-    assert "is unknown" in next(bound(session)), "a model of a server takes its own time"
+    assert "is unknown" in next(explain_bound(session)), "a model of a server takes its own time"

@@ -14,8 +14,8 @@ from thimble.agent.messages import Message, Schema
 from thimble.commands.tour import TOUR_CHECKS, TOURS, Tour, tour_of
 from thimble.repl.cli.headless import offered_line
 from thimble.repl.commands.table import run_command
-from thimble.repl.commands.tour import guide
-from thimble.session.journal.folder import reopen
+from thimble.repl.commands.tour import advance_tour
+from thimble.session.journal.folder import reopen_session
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -54,7 +54,7 @@ def types(session: Session, text: str, paper: Paper) -> list[str]:
         except ThimbleError:
             asked = []
     if tour_of(session):
-        guide(session, paper.console)
+        advance_tour(session, paper.console)
     return asked
 
 
@@ -82,7 +82,7 @@ def test_whatever_is_typed_the_tour_goes_on_or_waits_and_sends_nothing_by_itself
     session, paper, sent = reading(), Paper(), 0
     model = session.agent.backend
     run_command(session, "/tour", paper.console)
-    guide(session, paper.console)
+    advance_tour(session, paper.console)
     for text in typed:
         was = tour_of(session)
         before, requests = (was.at, was.name) if was else (0, ""), len(model.requests)
@@ -97,7 +97,7 @@ def test_whatever_is_typed_the_tour_goes_on_or_waits_and_sends_nothing_by_itself
             assert here.at >= before[0]
         if here:
             shown = len(paper.text)
-            guide(session, paper.console)
+            advance_tour(session, paper.console)
             assert paper.text[shown:].startswith("The tour waits for "), "it waits, and says for what, in one line"
 
 
@@ -114,11 +114,11 @@ def test_a_session_that_was_left_in_the_middle_goes_on_there(tmp_path: Path) -> 
     assert there.at == 4
     types(session, "/fork 0 none", paper)
     session.leave()
-    again = Session(*reopen(Settings(backend="reader", session_dir=tmp_path), path))
+    again = Session(*reopen_session(Settings(backend="reader", session_dir=tmp_path), path))
     assert tour_of(again)
     assert (tour_of(again).name, tour_of(again).at) == ("hour", 4), "on whatever branch"
     types(again, "/tour stop", paper)
     again.leave()
-    last = Session(*reopen(Settings(backend="reader", session_dir=tmp_path), path))
+    last = Session(*reopen_session(Settings(backend="reader", session_dir=tmp_path), path))
     assert tour_of(last) is None
     last.leave()

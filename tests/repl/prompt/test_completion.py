@@ -17,7 +17,7 @@ from thimble.repl.commands.table import COMMANDS
 from thimble.repl.prompt.completion import Completions
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.strategies.parameter import parameters
+from thimble.strategies.parameter import parameters_of
 from thimble.strategies.spec import make_strategy
 from thimble.strategies.table import STRATEGIES
 
@@ -53,7 +53,7 @@ def test_tab_completes_strategies() -> None:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
-    taken = parameters(STRATEGIES[name])
+    taken = parameters_of(STRATEGIES[name])
     start = f"/strategy hybrid + {name}"
     paper = [f"{start}:paper"] * any(parameter.paper for parameter in taken)
     assert completed(f"{start}:") == [*(f"{start}:{parameter.name}=" for parameter in taken), *paper]

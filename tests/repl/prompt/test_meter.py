@@ -9,7 +9,7 @@ from tests.support.histories import TinyCounter
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.errors import BudgetError
 from thimble.agent.events import Prepared
-from thimble.commands.forecast import Forecast, forecast
+from thimble.commands.forecast import Forecast, forecast_prompt
 from thimble.repl.prompt.meter import Meter
 from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
@@ -36,7 +36,7 @@ def test_the_forecast_is_the_view_that_is_sent(spec: str, budget: int) -> None:
     ask(session)
     requests = len(session.agent.backend.requests)  # type: ignore[attr-defined]
     state = repr(getattr(session.agent.strategy, "state", None))
-    promised = forecast(session, WORDS)
+    promised = forecast_prompt(session, WORDS)
     assert repr(getattr(session.agent.strategy, "state", None)) == state
     assert len(session.agent.backend.requests) == requests, "a forecast asks no model"  # type: ignore[attr-defined]
     if promised.asks:
@@ -54,9 +54,9 @@ def test_the_forecast_is_the_view_that_is_sent(spec: str, budget: int) -> None:
 def test_the_meter_says_what_enter_will_do() -> None:
     session = scripted(*READS, "So.", strategy="observation-masking:window=0,target=0.1")
     ask(session)
-    session.agent.state.budget = forecast(session).tokens + 100
+    session.agent.state.budget = forecast_prompt(session).tokens + 100
     meter, question = warm(session), ("word " * 200).strip()
-    view = forecast(session, question).view
+    view = forecast_prompt(session, question).view
     assert view is not None
     assert view.acted["masked"]
     meter.pieces(question, 100)
@@ -70,10 +70,10 @@ def test_a_thread_of_its_own_follows_what_is_typed() -> None:
     meter = Meter(session, drawn.set)
     meter.warm()
     before = text(meter)
-    assert before.startswith(f"next ▓░░░░░░░ ~{forecast(session).tokens:,}/4,000 ")
+    assert before.startswith(f"next ▓░░░░░░░ ~{forecast_prompt(session).tokens:,}/4,000 ")
     text(meter, "a question of some words")
     assert drawn.wait(5)
-    tokens = forecast(session, "a question of some words").tokens
+    tokens = forecast_prompt(session, "a question of some words").tokens
     assert f" ~{tokens:,}/4,000 " in text(meter, "a question of some words")
 
 
@@ -83,21 +83,21 @@ def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pyt
     meter = warm(session)
 
     def slow(*given: object) -> Forecast:
-        found = forecast(session)
+        found = forecast_prompt(session)
         monkeypatch.undo()
         session.reset()
         meter.refresh()
         return found
 
-    monkeypatch.setattr("thimble.repl.prompt.meter.forecast", slow)
+    monkeypatch.setattr("thimble.repl.prompt.meter.forecast_prompt", slow)
     meter.look("")
-    assert f" {forecast(session).tokens:,}/4,000 " in text(meter)
+    assert f" {forecast_prompt(session).tokens:,}/4,000 " in text(meter)
 
 
 def test_a_model_that_would_be_asked_first_is_named() -> None:
     session = scripted(*READS, "So.", strategy="summary-buffer")
     ask(session)
-    session.agent.state.budget = forecast(session).tokens + 100
+    session.agent.state.budget = forecast_prompt(session).tokens + 100
     meter, question = warm(session), "word " * 200
     meter.pieces(question, 100)
     meter.look(question.strip())

@@ -20,8 +20,8 @@ from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Text
 from thimble.repl.prompt.completion import Completions
-from thimble.repl.screen.sanitise import Sanitiser, clean, hide
-from thimble.repl.screen.stage import WAITING_MARK, Stage, caption, whys
+from thimble.repl.screen.sanitise import Sanitiser, clean, hide_words
+from thimble.repl.screen.stage import WAITING_MARK, Stage, describe_acts, describe_reasons
 from thimble.session.session import Session
 
 READS = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
@@ -33,7 +33,7 @@ SECRETS = {"/home/alice": "~", "/home/alice/talk": "…/talk", "alice": "…", "
 @pytest.fixture(autouse=True)
 def nothing_hidden() -> Iterator[None]:
     yield
-    hide({})
+    hide_words({})
 
 
 def shown(session: Session) -> tuple[str, int]:
@@ -55,7 +55,7 @@ def test_a_caption_explains_every_kind_of_deed(history: list[Message], spec: str
     if (view := viewed(history, spec, limit)) is None:
         return
     fates = dict.fromkeys(fate for fate in view.fates if fate != "kept")
-    said = whys(view, None, "mine")
+    said = describe_reasons(view, None, "mine")
     if len(fates) > 1:
         assert [line.split(":")[0] for line in said] == [f"Why {fate}" for fate in fates]
     else:
@@ -67,7 +67,7 @@ def test_a_caption_explains_every_kind_of_deed(history: list[Message], spec: str
 def test_the_figures_of_a_caption_are_those_of_the_view() -> None:
     prepared = [event for event in ask(scripted(*READS, "So.", **MASKING)) if isinstance(event, Prepared)]
     for event in prepared[1:]:
-        view, words = event.view, caption(event)
+        view, words = event.view, describe_acts(event)
         if len(words) > 1:
             assert f"compute {view.prefill:,} tokens; {view.cached:,} are cached" in words[2]
             assert f"{view.history_tokens - view.tokens:,} tokens, " in words[3]
@@ -93,7 +93,7 @@ TEXTS = st.lists(WORDS, max_size=12).map("".join)
 
 @given(TEXTS, st.data())
 def test_no_secret_is_shown_however_it_comes(text: str, data: st.DataObject) -> None:
-    hide(SECRETS)
+    hide_words(SECRETS)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     sanitiser = Sanitiser()
     bounds = zip([0, *cuts], [*cuts, len(text)], strict=True)
@@ -101,14 +101,14 @@ def test_no_secret_is_shown_however_it_comes(text: str, data: st.DataObject) -> 
     for text_shown in (shown, clean(text)):
         assert "/home/alice/" not in text_shown
         assert " alice " not in f" {text_shown} ".replace("\n", " ").replace("/", " ").replace("~", " ")
-    hide({})
+    hide_words({})
     assert clean(text) == text
 
 
 def test_nothing_private_is_offered(tmp_path: Path) -> None:
     for name in ("alice-notes.txt", "aligned.txt"):
         (tmp_path / name).write_text("words")
-    hide(SECRETS)
+    hide_words(SECRETS)
     offers = Completions(scripted(files=tmp_path)).get_completions(Document("read ali"), CompleteEvent())
     assert [offer.text for offer in offers] == ["aligned.txt"]
 

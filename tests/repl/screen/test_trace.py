@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
-from tests.support.histories import budget, react
+from tests.support.histories import budget, react_history
 from thimble.agent import view as views
 from thimble.agent.events import Prepared, SideCalled, ToolReturned
 from thimble.agent.messages import Message, ToolCall
@@ -41,7 +41,7 @@ def prepared(
 
 def masked_view(before: View | None = None, turns: int = 8) -> View:
     strategy = make_strategy("observation-masking:when=always,window=2", None)  # type: ignore[arg-type]
-    return views.prepare(react(turns), strategy, budget(20_000), before)
+    return views.prepare(react_history(turns), strategy, budget(20_000), before)
 
 
 @given(NASTY, st.dictionaries(NASTY, JSON, max_size=3), NASTY, st.booleans(), st.integers(1, 120))

@@ -16,10 +16,10 @@ from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text
 from thimble.corpus.library import ARTICLES, load_library
 from thimble.models.tool_calls.schema import Turn
-from thimble.tools import everyday
+from thimble.tools import small_model_tools
 
 SEEDS = range(12)
-TOOLS = [tool.schema for tool in everyday(load_library(), Path(), None, list).values()]
+TOOLS = [tool.schema for tool in small_model_tools(load_library(), Path(), None, list).values()]
 talked = cache(talk)
 
 
@@ -33,7 +33,7 @@ def pairs(seed: int) -> list[tuple[str, str]]:
 def read(reply: str) -> list[ToolCall | str]:
     """A reply as a session reads it: a call, or words."""
     turn = Turn(TOOLS)
-    deltas = [*turn.take(Text(reply)), *turn.end()]
+    deltas = [*turn.add_delta(Text(reply)), *turn.finish()]
     return [delta.text if isinstance(delta, Text) else delta for delta in deltas if isinstance(delta, Text | ToolCall)]
 
 

@@ -110,7 +110,7 @@ def test_the_newest_conversation_goes_on_and_a_one_shot_only_where_there_is_none
     assert found == talks[::-1]
     newest = shelf.find_session(folder)
     assert int(newest.stem) == (talks[-1] if talks else len(kinds))
-    assert shelf.written_after(newest, folder) == len(kinds) - int(newest.stem)
+    assert shelf.count_changed_after(newest, folder) == len(kinds) - int(newest.stem)
 
 
 def test_a_newer_session_is_a_row_that_says_so(tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_temperature_and_seed_are_on_record_and_a_session_goes_on_with_them(
     live.journal.close()
     kept = json.loads((tmp_path / "one.jsonl").read_text().splitlines()[0])["settings"]
     assert [kept["temperature"], kept["seed"]] == [temperature, seed] if seed else ["auto", "auto"]
-    again, journal, _ = shelf.reopen(settings(tmp_path), tmp_path / "one.jsonl")
+    again, journal, _ = shelf.reopen_session(settings(tmp_path), tmp_path / "one.jsonl")
     journal.close()
     assert (again.temperature, again.seed) == (temperature, seed)
     asked = settings(tmp_path, seed=3).replace(temperature=0.9)
-    again, journal, _ = shelf.reopen(asked, tmp_path / "one.jsonl")
+    again, journal, _ = shelf.reopen_session(asked, tmp_path / "one.jsonl")
     journal.close()
     assert (again.temperature, again.seed) == (temperature, 3), "a flag is stronger, the environment is not"
 
@@ -177,7 +177,7 @@ def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tm
     live.use_strategy("none")
     live.use_budget(3000)
     live.journal.close()
-    again, journal, told = shelf.reopen(settings(tmp_path, budget=900, files=tmp_path), tmp_path / "one.jsonl")
+    again, journal, told = shelf.reopen_session(settings(tmp_path, budget=900, files=tmp_path), tmp_path / "one.jsonl")
     journal.close()
     assert (again.strategy, again.budget, again.files) == ("none", 900, tmp_path)
     assert (again.think, again.max_turns, again.backend) == ("high", 7, "reader")
@@ -193,7 +193,7 @@ def test_a_session_without_a_model_beside_goes_on_without_one(name: str, tmp_pat
     live.journal.close()
     for origin, goes_on_with in ((f"environment THIMBLE_{name.upper()}", ""), (f"flag --{name}", "reader")):
         asked = Settings(**{name: "reader"}, origins={name: origin})
-        again, journal, _ = shelf.reopen(asked, tmp_path / "one.jsonl")
+        again, journal, _ = shelf.reopen_session(asked, tmp_path / "one.jsonl")
         journal.close()
         assert getattr(again, name) == goes_on_with
 

@@ -19,7 +19,7 @@ from tests.support.sessions import Paper, type_command
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.events import Planted
 from thimble.agent.messages import Message
-from thimble.repl.commands.branches.tree import accounts
+from thimble.repl.commands.branches.tree import make_accounts
 from thimble.session.journal.checksum_lines import CHECK
 from thimble.session.journal.lines import Damage, Writer, read_lines
 from thimble.session.journal.records import Branched, Switched
@@ -153,7 +153,7 @@ def test_branches_of_any_kind(inserted: list[tuple[int, Branched | Switched]]) -
         lines.insert(at, Writer().line(len(lines) + 1, record, 0)[1].encode())
     survives(b"".join(lines))
     tree = Tree(read_lines(b"".join(lines))[0])
-    assert sorted(one.number for one in accounts(tree)) == sorted(tree.branches)
+    assert sorted(one.number for one in make_accounts(tree)) == sorted(tree.branches)
 
 
 def test_a_thousand_branches_one_from_the_other() -> None:

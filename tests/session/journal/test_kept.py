@@ -32,7 +32,7 @@ from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.repl.screen.resumed import UNANSWERED, last_exchange, resume_lines
 from thimble.session.journal import folder as shelf
-from thimble.session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
+from thimble.session.journal.journal import FILE_GONE, IN_MEMORY, OPEN_IN_ONE_THIMBLE, Journal
 from thimble.session.journal.records import Named
 from thimble.session.journal.state import saved_state
 from thimble.session.session import Session
@@ -127,7 +127,7 @@ def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeyp
     path = here.journal.path or folder
     here.leave()
     assert [notice for notice in here.notices if "locked" in notice] == [
-        f"{path} cannot be locked: No locks available. {ALONE}"
+        f"{path} cannot be locked: No locks available. {OPEN_IN_ONE_THIMBLE}"
     ]
     assert saved_state(Journal.reopen(path).read()[0]).ledger.exchanges == 2
 
@@ -212,7 +212,7 @@ class Pressed(TinyCounter):
 
 def test_ctrl_c_after_a_reply_costs_no_record(tmp_path: Path) -> None:
     session = Session(Settings(backend="reader"), Journal(tmp_path / "one.jsonl"))
-    session.backends.first = lambda: Scripted(["So it is."], Pressed())  # type: ignore[method-assign]
+    session.backends.first_backend = lambda: Scripted(["So it is."], Pressed())  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         ask(session, QUESTION)
     assert session.agent.history[-1].content == "So it is."
@@ -228,12 +228,12 @@ def test_a_file_that_is_deleted_meanwhile_is_told(replaced: bool, folder: Path) 
     if replaced:
         path.write_text("another")
     ask(here, "And what helps?")
-    assert [notice for notice in here.notices if GONE in notice] == [here.notices[-1]]
-    with pytest.raises(UsageError, match=GONE):
+    assert [notice for notice in here.notices if FILE_GONE in notice] == [here.notices[-1]]
+    with pytest.raises(UsageError, match=FILE_GONE):
         said(here, "/load other")
     said(here, "/undo")
     here.leave()
-    assert here.notices[-1] == f"{'The end of this' if replaced else 'This'} session is not saved: {GONE}."
+    assert here.notices[-1] == f"{'The end of this' if replaced else 'This'} session is not saved: {FILE_GONE}."
     assert not replaced or path.read_text() == "another"
 
 

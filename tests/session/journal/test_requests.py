@@ -67,7 +67,7 @@ def sent(folder: Path, script: Sequence[str], server: Any, killed: bool, **setti
         if killed and session.journal.begun:
             session.journal.close()
             again = Settings(base_url=settings["base_url"])  # no session brings an address along
-            session = Session(*shelf.reopen(again, folder / "one.jsonl"))
+            session = Session(*shelf.reopen_session(again, folder / "one.jsonl"))
     session.journal.close()
     return [re.sub(r"call_\d{8}", "call", json.dumps(body)) for body in server()]  # that server counts all requests
 

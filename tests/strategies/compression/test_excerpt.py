@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.hostile_texts import HOSTILE, TEXTS
-from thimble.strategies.compression.excerpt import excerpt, rank_units, surprises
+from thimble.strategies.compression.excerpt import make_excerpt, rank_units, value_bits
 from thimble.strategies.compression.unit import lines_of
 
 HEAD = re.compile(r"\[([\d,]+) of ([\d,]+) (?:lines|rows)\]\n")
@@ -31,10 +31,10 @@ COMMANDS = {
 
 @given(TEXTS, st.integers(300, 4_000))
 def test_an_excerpt_is_as_short_as_asked(text: str, most: int) -> None:
-    short = excerpt(text, most)
+    short = make_excerpt(text, most)
     assert len(short) <= most
     assert short == text or len(text) > most
-    assert short == excerpt(text, most)
+    assert short == make_excerpt(text, most)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=30, max_size=200), st.integers(400, 2_000))
@@ -42,7 +42,7 @@ def test_lines_stay_in_their_order_and_each_one_is_counted(numbers: list[int], m
     lines = [f"row {number} width {number % 7} ok\n" for number in numbers]
     text = "".join(lines)
     assume(len(text) > most)
-    head, *rest = lines_of(excerpt(text, most))
+    head, *rest = lines_of(make_excerpt(text, most))
     stated = HEAD.fullmatch(head)
     assert stated
     place = 0
@@ -73,20 +73,20 @@ def requests(count: int, **odd: str) -> list[str]:
 def test_the_line_that_differs_stays(odd: dict[str, str], count: int, place: float) -> None:
     *lines, special = requests(count, **odd)
     lines.insert(int(place * len(lines)), special)
-    assert special in excerpt("".join(lines), 800)
+    assert special in make_excerpt("".join(lines), 800)
 
 
 def test_of_many_lines_one_of_each_shape_stays() -> None:
     lines = [f"ERROR {n}: cannot open file {n}\n" for n in range(500)]
     lines[200:200] = [f"ERROR {n}: no space on device {n}\n" for n in range(30)]
-    short = excerpt("".join(lines), 600)
+    short = make_excerpt("".join(lines), 600)
     assert "cannot open" in short
     assert "no space" in short
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=60))
 def test_surprises_are_the_excess_over_the_entropy(values: list[str]) -> None:
-    bits = surprises(values)
+    bits = value_bits(values)
     assert all(one >= 0 for one in bits)
     if len(set(values)) == 1:
         assert not any(bits)
@@ -118,4 +118,4 @@ def test_units_are_what_a_command_prints(command: str, noun: str | None) -> None
     ids=lambda text: text[:7],
 )
 def test_no_text_makes_it_fail_or_wait(text: str) -> None:
-    assert len(excerpt(text, 2_000)) <= 2_000
+    assert len(make_excerpt(text, 2_000)) <= 2_000

@@ -13,12 +13,12 @@ from tests.strategies.test_compress import PROSE
 from thimble.corpus.words import STOPWORDS
 from thimble.strategies.compression.prose import NEAR, NEAR_MARK, PUNCTUATION, fewer_words, may_go, most_telling
 from thimble.strategies.compression.self_information import (
-    AROUND,
+    AROUND_A_WORD,
     COMMON,
     PRIOR_COUNTS,
     SINGLE_COUNTS,
     VOCABULARY,
-    prior,
+    prior_probability,
     self_information,
 )
 
@@ -49,7 +49,7 @@ def test_the_model_shares_out_a_probability_of_one(text: list[str]) -> None:
     unknown = VOCABULARY - len(known)
     total = sum(equation(text, word) for word in {*STOPWORDS, *known}) + unknown * equation(text, "never said")
     assert isclose(total, 1)
-    assert isclose(len(STOPWORDS) * prior("the") + VOCABULARY * prior("cache"), 1)
+    assert isclose(len(STOPWORDS) * prior_probability("the") + VOCABULARY * prior_probability("cache"), 1)
 
 
 def test_a_repeated_word_has_fewer_bits_and_a_common_word_fewer_than_a_rare_one() -> None:
@@ -93,7 +93,7 @@ def test_a_larger_size_has_all_words_of_a_smaller_one(text: str, one: int, other
 @given(st.lists(st.sampled_from(["the", "of", "cache,", "server", "index.", "so"]), min_size=13, max_size=30))
 def test_a_word_tells_what_those_around_it_tell_less_with_each_word_and_mark_between(said: list[str]) -> None:
     words, places, _ = most_telling(" ".join(said))
-    bits = self_information([word.strip(AROUND).casefold() for word in said])
+    bits = self_information([word.strip(AROUND_A_WORD).casefold() for word in said])
 
     def passed(first: int, last: int) -> float:
         return prod(NEAR_MARK if word[-1] in PUNCTUATION else NEAR for word in said[first:last])

@@ -13,7 +13,7 @@ from thimble.agent.budget import Counter
 from thimble.agent.messages import turns
 from thimble.commands.trajectories import Trajectory
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 """The paper's limit on steps (4.1)."""
 SIZE_SPREAD = 0.5
 """Numbers of calls and sizes are lognormal, with this share of the mean as their standard deviation."""
@@ -54,7 +54,7 @@ def draw_runs(number: int, calls: float, means: MeanSizes, seed: int) -> list[Ag
     chance = Random(seed)
     runs = []
     for at in range(number):
-        length = min(MOST_STEPS, _lognormal(calls, (at + 0.5) / number))
+        length = min(MAX_STEPS, _lognormal(calls, (at + 0.5) / number))
         sizes = [
             [_lognormal(mean, 1 - chance.random()) for mean in (means.output, means.observation)] for _ in range(length)
         ]

@@ -13,7 +13,7 @@ from thimble.commands.trajectories import read_trajectories
 from thimble.lab.comem.agent_runs import AgentRun, MeanSizes, draw_runs, recorded_sizes
 from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_BATCH, PAPER_TABLE, PaperRow
 from thimble.lab.comem.hosts import QWEN3_4B, Host
-from thimble.lab.comem.pipeline import COMEM_STRATEGIES, SUMMARY_TOKENS, Deployment, simulate
+from thimble.lab.comem.pipeline import COMEM_STRATEGIES, SUMMARY_TOKENS, Deployment, simulate_agents
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
 from thimble.lab.experiment_flags import COUNTED_MODEL, whole_number
 from thimble.lab.findings import Findings, ResultTable
@@ -139,7 +139,7 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
         `waited` is the mean seconds that an agent waited for summaries.
         """
         row, setting = case.row, case.setting
-        found = simulate(case.runs or draw_runs(case.batch, row.calls, case.means, case.seed), setting)
+        found = simulate_agents(case.runs or draw_runs(case.batch, row.calls, case.means, case.seed), setting)
         return [
             {
                 "part": case.part,

@@ -99,14 +99,14 @@ class Host:
         return max(self.model.read(tokens) / self.bandwidth, tokens / self.prefill)
 
 
-def kv(layers: int) -> int:
+def kv_bytes_per_token(layers: int) -> int:
     """The bytes of a token in the KV cache: a key and a value of 2 bytes for each layer, 8 KV heads, 128 dimensions."""
     return 2 * 2 * layers * 8 * 128
 
 
-QWEN3_32B = Model("DeepSWE (32B)", 32.8e9, 32.8e9, 2, kv(64))
-QWEN3_CODER = Model("Qwen3-Coder (480B-A35B)", 480e9, 35e9, 1, kv(62), chosen=8 / 160)
-GLM_4_7 = Model("GLM-4.7 (355B-A32B)", 355e9, 32e9, 1, kv(92), chosen=8 / 160)
-QWEN3_4B = Model("Qwen3-4B", 4.0e9, 4.0e9, 2, kv(36))
+QWEN3_32B = Model("DeepSWE (32B)", 32.8e9, 32.8e9, 2, kv_bytes_per_token(64))
+QWEN3_CODER = Model("Qwen3-Coder (480B-A35B)", 480e9, 35e9, 1, kv_bytes_per_token(62), chosen=8 / 160)
+GLM_4_7 = Model("GLM-4.7 (355B-A32B)", 355e9, 32e9, 1, kv_bytes_per_token(92), chosen=8 / 160)
+QWEN3_4B = Model("Qwen3-4B", 4.0e9, 4.0e9, 2, kv_bytes_per_token(36))
 A100 = Gpu("A100", 80 * GB, 2_000 * GB, 32 * GB, {2: 312e12}, 2048)
 H200 = Gpu("H200", 141 * GB, 4_800 * GB, 64 * GB, {2: 989e12, 1: 1979e12}, 8192)

@@ -48,7 +48,7 @@ class PipelineOutcome:
     memory: Counts
 
 
-def simulate(runs: Sequence[AgentRun], setting: Deployment) -> PipelineOutcome:
+def simulate_agents(runs: Sequence[AgentRun], setting: Deployment) -> PipelineOutcome:
     """Run all agents at once, on servers with an empty cache.
 
     Raises:

@@ -17,7 +17,7 @@ from thimble.corpus.fact_match import missing_words
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
 from thimble.lab.experiment_flags import MODEL_FORM, bare_model_name, model_name, settings_of, whole_number
 from thimble.lab.findings import Findings, ResultTable, svg_of_lines
-from thimble.lab.statistics import compare_paired, wilson
+from thimble.lab.statistics import compare_paired, wilson_interval
 from thimble.models import READER
 from thimble.session.session import Session
 
@@ -124,7 +124,7 @@ def _describe_curve(model: str, found: Sequence[Sequence[bool]]) -> str:
 
 
 def _share(found: Sequence[bool]) -> str:
-    low, high = wilson(sum(found), len(found))
+    low, high = wilson_interval(sum(found), len(found))
     return f"{100 * mean(found):.0f} [{100 * low:.0f}, {100 * high:.0f}]"
 
 

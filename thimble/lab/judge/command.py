@@ -19,12 +19,12 @@ from thimble.lab.experiment_flags import price_cards, whole_number
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.judge.dialogues import Dialogue, generate_runs, plant_facts
 from thimble.lab.judge.entry import Entry, EntryServer
-from thimble.lab.judge.measure import contest_score, measure_strategy, shares
+from thimble.lab.judge.measure import contest_score, cost_shares, measure_strategy
 from thimble.lab.replay.recorded_replay import ReplaySetting
 from thimble.session.jail import Jail
 from thimble.tools.wording import count_noun
 
-JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
+REFERENCE_STRATEGIES = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
 EVERYTHING = ""
 """Instead of a SPEC: send the whole history, without checking laws. The baseline of the costs."""
 FORMULA = """\
@@ -96,7 +96,7 @@ class Judge(Experiment[JudgeCase]):
                 files.get(strategy, ""),
                 options.seconds,
             )
-            for strategy in (EVERYTHING, *files, *JUDGED_BESIDE)
+            for strategy in (EVERYTHING, *files, *REFERENCE_STRATEGIES)
         ]
 
     def measure(self, case: JudgeCase) -> list[Row]:
@@ -138,7 +138,7 @@ def judge_case(case: JudgeCase) -> Row | str:
             raise UsageError("no call of the dialogues fits the budget", "raise it (--budget N), or give other --runs")
         return found
     try:
-        if case.strategy in JUDGED_BESIDE:
+        if case.strategy in REFERENCE_STRATEGIES:
             return measure_strategy(case.dialogues, case.settings)
         server = EntryServer(case.strategy, case.settings[0].summary_tokens)
         with Jail(server, case.folder, case.seconds) as jail:
@@ -154,7 +154,7 @@ def add_score(row: Row, everything: Row) -> Row:
         row = row | {"reason": f"no view fits the budget at {count_noun(everything['calls'] - row['calls'], 'call')}"}
     if row["reason"]:
         return row | {"score": None}
-    return row | {"score": contest_score(row, everything), "cost": shares(row, everything)}
+    return row | {"score": contest_score(row, everything), "cost": cost_shares(row, everything)}
 
 
 def _cells(row: Row, shares: Sequence[str]) -> list[str]:

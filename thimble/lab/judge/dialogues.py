@@ -8,7 +8,7 @@ from functools import lru_cache
 from random import Random
 
 from thimble.agent.messages import Message, ToolCall, last_turn, turns
-from thimble.agent.prompts import SYSTEM
+from thimble.agent.prompts import SYSTEM_PROMPT
 from thimble.agent.repair import repair
 from thimble.commands.trajectories import Trajectory
 from thimble.corpus.library import load_library
@@ -31,7 +31,7 @@ def generate_runs(seed: int) -> list[Trajectory]:
     runs = []
     for number in range(1, DIALOGUES + 1):
         known: list[str] = []
-        messages = [Message("", "system", SYSTEM)]
+        messages = [Message("", "system", SYSTEM_PROMPT)]
         for _ in range(EXCHANGES):
             messages.append(Message("", "user", f"What do we know about {random.choice(slugs).replace('-', ' ')}?"))
             for _ in range(random.randint(1, READS)):

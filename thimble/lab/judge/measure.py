@@ -27,7 +27,7 @@ WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
 """The maximum points of each part of the score."""
 
 
-def shares(found: Row, everything: Row) -> list[float]:
+def cost_shares(found: Row, everything: Row) -> list[float]:
     """The cost at each price, as a share of the cost of sending everything."""
     return [one / of for one, of in zip(found["costs"], everything["costs"], strict=True)]
 
@@ -35,7 +35,7 @@ def shares(found: Row, everything: Row) -> list[float]:
 def contest_score(found: Row, everything: Row) -> float:
     """The points of a strategy, at most 100: for cost saved, for facts kept, and for results still in view."""
     parts = {
-        "saved": 1 - mean(shares(found, everything)),
+        "saved": 1 - mean(cost_shares(found, everything)),
         "facts": found["kept"] / found["planted"] if found["planted"] else 1,
         "found": 1 - found["repeats"] / found["again"] if found["again"] else 1,
     }
@@ -66,7 +66,7 @@ def measure_strategy(
         calls: list[Sequence[RecordedCall]] = []
         for now in zip(*plays, strict=True):
             if lawful:
-                _check(run, now)
+                _check_laws(run, now)
             calls.append(now)
         each = [*zip(*calls, strict=True)][: len(played)]
         made = [run_figures(run, ours, counter_of(model)) for ours in each]
@@ -83,7 +83,7 @@ def measure_strategy(
     }
 
 
-def _check(run: Trajectory, calls: Sequence[RecordedCall]) -> None:
+def _check_laws(run: Trajectory, calls: Sequence[RecordedCall]) -> None:
     """Raise UsageError if a law is broken. The history is valid, so notes of a view are faults of the strategy."""
     for call in calls:
         view, broken = call.view, ""

@@ -17,10 +17,10 @@ from thimble.agent.protocols import Backend
 from thimble.agent.side import SideModel
 from thimble.commands.trajectories import read_trajectories
 from thimble.lab.experiment_flags import MODEL_FORM, add_output, model_name, whole_number
-from thimble.lab.findings import publish
+from thimble.lab.findings import publish_findings
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
-from thimble.lab.memory_model.grpo import grpo
-from thimble.lab.memory_model.held_out import findings, measure_memories, memories
+from thimble.lab.memory_model.grpo import train_grpo
+from thimble.lab.memory_model.held_out import findings, make_memories, measure_memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import target_summary
 from thimble.lab.replay.recorded_replay import actor_of
@@ -63,13 +63,17 @@ def main(arguments: Sequence[str], prog: str) -> None:
     if not isinstance(strategy, Comem):
         raise UsageError(f"{options.strategy} does not use a memory model", f"--strategy {STRATEGY}")
     agent = FrozenAgent(backend, MemoryTask(strategy, backend.counter))
-    runs, file = read_trajectories(options.files), LocalModels().found(options.base).path
+    runs, file = read_trajectories(options.files), LocalModels().find_model(options.base).path
     check_packages()
     base = make_backend("gguf", options.base, budget=options.longest)
     list(base.loading())
     architecture(file)
     every = list(agent.task.steps(runs))
-    steps = [step for step in every if _room(base, agent.task.prompt(step)) + agent.task.most_tokens <= options.longest]
+    steps = [
+        step
+        for step in every
+        if _count_tokens(base, agent.task.prompt(step)) + agent.task.most_tokens <= options.longest
+    ]
     if len(steps) < len(every):
         print(f"left out {len(every) - len(steps)} steps of more than {options.longest} tokens", file=sys.stderr)
     learnt, held = ([step for step in steps if step.held_out is out] for out in (False, True))
@@ -78,15 +82,15 @@ def main(arguments: Sequence[str], prog: str) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     _same_training(options)
     try:
-        models = _trained(options, base, file, agent, learnt)
+        models = _train_models(options, base, file, agent, learnt)
         with closing(Store(options.out / "held-out.jsonl", write=True)) as store:
-            records = list(measure_memories(held[: options.held_out], agent, memories(agent.task, models), store))
+            records = list(measure_memories(held[: options.held_out], agent, make_memories(agent.task, models), store))
     except KeyboardInterrupt:
         raise Stopped("stopped: run the same command to continue") from None
-    publish(findings(records), options, prog, arguments)
+    publish_findings(findings(records), options, prog, arguments)
 
 
-def _room(base: Backend, prompt: Sequence[Message]) -> int:
+def _count_tokens(base: Backend, prompt: Sequence[Message]) -> int:
     """The tokens of a prompt."""
     return Budget(UNLIMITED, base.counter, base.counter.overhead(())).size(prompt)
 
@@ -104,7 +108,7 @@ def _same_training(options: Namespace) -> None:
         )
 
 
-def _trained(
+def _train_models(
     options: Namespace, base: Backend, file: Path, agent: FrozenAgent, steps: Sequence[MemoryStep]
 ) -> Mapping[str, Backend]:
     """Train, and return the memory models by name: the agent's, the base model, the trained ones."""
@@ -126,7 +130,7 @@ def _trained(
             )
         rate = GRPO_LORA_RATE if options.rank else GRPO_RATE
         how = FineTuning(options.grpo_steps, rate, options.longest, options.rank, options.lowest, save_every=1)
-        grpo(sft, hard, agent, rl, how)
+        train_grpo(sft, hard, agent, rl, how)
     models: dict[str, Backend] = {"the agent's model": agent.backend, "untrained": base}
     for name, folder in (("fine-tuned", sft), ("fine-tuned, then GRPO", rl)):
         if not folder.with_suffix(".gguf").exists():

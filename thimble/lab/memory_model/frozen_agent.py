@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend
-from thimble.agent.reply import Circles
+from thimble.agent.reply import RepetitionGuard
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.replay.recorded_replay import proposed_action
@@ -37,7 +37,7 @@ class FrozenAgent:
 
     def reward(self, step: MemoryStep, summary: str) -> float:
         """Eq. 9 with this summary; 0 if a session would not use it, because it repeats itself or is refused."""
-        circles = Circles()
+        circles = RepetitionGuard()
         circles.feed(summary)
         view = None if circles.closed else self.task.view(step, summary)
         return self.alike(step, view) if view else 0.0

@@ -11,7 +11,7 @@ from typing import Any
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep
 from thimble.lab.training.base_model import load_base
-from thimble.lab.training.fine_tune import FineTuning, has_ended, train
+from thimble.lab.training.fine_tune import FineTuning, has_ended, train_model
 
 GROUP = 8
 """The summaries of one prompt that are compared."""
@@ -21,7 +21,7 @@ WINDOW = 20
 """Training stops if, in more than half of the last WINDOW groups, all summaries of a group have the same reward."""
 
 
-def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out: Path, how: FineTuning) -> Path:
+def train_grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out: Path, how: FineTuning) -> Path:
     """Train the model, write it to the folder `out`, and return that. `prompts`: rendered prompts and their steps.
 
     Resumes from the newest checkpoint in `out`, and does nothing if the training is complete. The loss is Eq. 4 up to a
@@ -33,13 +33,13 @@ def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out:
     """
     if has_ended(out):
         return out
-    return train(
+    return train_model(
         "GRPO",
         load_base(base),
         [{"prompt": text} for text in prompts],
         out,
         how,
-        {"reward_funcs": Earned(prompts, agent).rewards},
+        {"reward_funcs": SummaryRewards(prompts, agent).rewards},
         gradient_accumulation_steps=GROUP,
         num_generations=GROUP,
         max_completion_length=agent.task.most_tokens,
@@ -50,7 +50,7 @@ def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out:
 
 
 @dataclass
-class Earned:
+class SummaryRewards:
     """The rewards of summaries; a truncated one earns 0.
 
     `flat`: whether all summaries of a group earned the same, before the length penalty.

@@ -29,7 +29,7 @@ Memory = Callable[[MemoryStep], tuple[Sequence[Message] | None, int]]
 """Makes the agent's view at a step (None if the summary was refused) and counts the tokens of the summary."""
 
 
-def memories(task: MemoryTask, models: Mapping[str, Backend]) -> Mapping[str, Memory]:
+def make_memories(task: MemoryTask, models: Mapping[str, Backend]) -> Mapping[str, Memory]:
     """The kinds of memory, in the order of the table."""
 
     def summarised(step: MemoryStep, summary: str) -> tuple[Sequence[Message] | None, int]:

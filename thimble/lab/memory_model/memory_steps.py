@@ -16,7 +16,7 @@ from thimble.agent.protocols import Backend, Delta, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.action_similarity import Action
-from thimble.models.text_observations import as_written
+from thimble.models.text_observations import write_as_text
 from thimble.models.wire.calls import arguments
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem, Summaries
@@ -123,7 +123,7 @@ class MemoryTask:
 def tool_signatures(messages: Sequence[Message]) -> Sequence[Schema]:
     """Schemas of the tools that a run called, with the names of the arguments it used."""
     given: dict[str, dict[str, Schema]] = {}
-    for call in (call for message in messages for call in as_written(message).calls):
+    for call in (call for message in messages for call in write_as_text(message).calls):
         given.setdefault(call.name, {}).update({key: {} for key in arguments(call)})
     return [
         {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}

@@ -10,7 +10,7 @@ from thimble.commands.trajectories import Trajectory
 
 CLOSE = 0.02
 """A prediction is close to the reported tokens if they differ by at most this share of the prompt."""
-LEAST_REPORTS = 3
+MIN_REPORTS = 3
 
 
 def measure_calibration(run: Trajectory, predicted: Sequence[tuple[int, int]]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def measure_calibration(run: Trajectory, predicted: Sequence[tuple[int, int]]) -
     calls = list[tuple[int, int, int, int | None, float, float]]()
     for rows in contexts.values():
         mean = fmean(row[0] for row in rows), fmean(row[2] for row in rows)
-        calls += [(*row, *mean) for row in rows if len(rows) >= LEAST_REPORTS]
+        calls += [(*row, *mean) for row in rows if len(rows) >= MIN_REPORTS]
     spread = sum((ours - x) ** 2 for ours, *_, x, _ in calls)
     ratio = sum((ours - x) * (theirs - y) for ours, _, theirs, _, x, y in calls) / (spread or 1)
     close = [

@@ -34,7 +34,7 @@ from thimble.lab.replay.recorded_replay import (
     run_figures,
 )
 from thimble.models import chat
-from thimble.models.text_observations import recognised
+from thimble.models.text_observations import describe_recognised
 from thimble.strategies.table import STRATEGIES
 
 COST_CHANGES = "The change of the cost of each run, in percent, from the least to the most, at the last price"
@@ -96,7 +96,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """Every run under every strategy."""
         runs = read_trajectories(options.files, options.observations, options.keep_secrets)
-        if told := recognised(*(run.messages for run in runs)):
+        if told := describe_recognised(*(run.messages for run in runs)):
             print(told, file=sys.stderr)
         for run in runs:
             for remark in run.remarks:
@@ -135,7 +135,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
                     "characters_left_out": run.repaired.lost,
                     "cost": run_cost(found, price),
                 }
-                | _calibrated(run, setting.strategy, calls)
+                | _calibration_columns(run, setting.strategy, calls)
             )
             if case.part and (case.priced or len(rows) == 1):
                 lines += (view_line(case, call, price) for call in calls if call.view)
@@ -160,8 +160,8 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         points = cost_tables.cost_and_loss(rows)
         return Findings(
             "What recorded runs would have cost under each strategy",
-            [*cost_tables.calibration(rows), cost_tables.describe_runs(rows), cost],
-            [*cost_tables.tables(rows, [*own, *(options.strategy or STRATEGIES)])],
+            [*cost_tables.describe_calibration(rows), cost_tables.describe_runs(rows), cost],
+            [*cost_tables.make_tables(rows, [*own, *(options.strategy or STRATEGIES)])],
             rows,
             [*_describe_unbeaten(points, prices[-1])],
             {
@@ -173,13 +173,13 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 
 def _describe_unbeaten(points: Mapping[str, tuple[float, float]], price: str) -> Iterator[str]:
     """The strategies that no other one beats in both cost and loss, at this price."""
-    best = [spec for spec, point in points.items() if not any(map(partial(beats, point), points.values()))]
+    best = [spec for spec, point in points.items() if not any(map(partial(dominates, point), points.values()))]
     if len(points) > 1:
         named = ", ".join(best)
         yield f"No other strategy both costs less and loses less, where a cached token costs {price}: {named}."
 
 
-def beats(point: tuple[float, float], other: tuple[float, float]) -> bool:
+def dominates(point: tuple[float, float], other: tuple[float, float]) -> bool:
     """Whether the other strategy costs and loses no more than this one, and less of at least one."""
     return other != point and all(theirs <= ours for theirs, ours in zip(other, point, strict=True))
 
@@ -227,7 +227,7 @@ def view_line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
     return f"{json.dumps(record)}\n"
 
 
-def _calibrated(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -> Row:
+def _calibration_columns(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -> Row:
     """The calibration columns, for the recorded views only."""
     if strategy != AS_RECORDED:
         return {}

@@ -24,7 +24,7 @@ AMOUNT_COLUMNS = {
     "edits": "edits",
     "side calls": "side_calls",
 }
-MOST_NAMED = 5
+MAX_NAMED = 5
 """The most refused runs that are named."""
 NEAR = 0.9
 """The share of calls that must be close for the estimates to be reliable."""
@@ -39,7 +39,7 @@ def add_changes(rows: Rows) -> list[Row]:
     """The rows with the `change` of the cost against `none`, in percent, or None if nothing was sent."""
     place = itemgetter("run", "budget", "lag", "cached_price")
     raw = {place(row): row["cost"] for row in rows if row["strategy"] == RAW_AGENT}
-    return [row | {"change": change(row["cost"], raw[place(row)])} for row in rows]
+    return [row | {"change": percent_change(row["cost"], raw[place(row)])} for row in rows]
 
 
 def changes(rows: Rows) -> dict[str, list[float]]:
@@ -51,7 +51,7 @@ def changes(rows: Rows) -> dict[str, list[float]]:
     }
 
 
-def change(cost: float, raw: float) -> float | None:
+def percent_change(cost: float, raw: float) -> float | None:
     """The extra cost against `none`, in percent; None if nothing was sent."""
     return 100 * (cost / raw - 1) if raw else None
 
@@ -68,7 +68,7 @@ def turn_class(turns: int) -> str:
     return next(name for name, most in CLASSES.items() if turns <= most)
 
 
-def calibration(rows: Rows) -> Iterator[str]:
+def describe_calibration(rows: Rows) -> Iterator[str]:
     """A sentence on how close our counts of the recorded prompts are to the provider's; nothing without a log."""
     own = [row for row in rows if row["strategy"] == AS_RECORDED and row["cached_price"] == rows[0]["cached_price"]]
     if own:
@@ -83,7 +83,7 @@ def calibration(rows: Rows) -> Iterator[str]:
             yield f"as-recorded lacks {count_noun(missing, 'call')} that wrote a summary: the file does not have them."
 
 
-def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
+def make_tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
     """The tables of these strategies. A cell has a number for each price; an amount that is always equal, only one."""
     prices = [*dict.fromkeys(row["cached_price"] for row in rows)]
     found, specs = group_rows(comparable_rows(rows), "strategy", "cached_price"), [*dict.fromkeys(specs)]
@@ -97,19 +97,19 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
     sums = []
     for spec in specs:
         pairs = zip(each(spec), raw, strict=True)
-        costs = [change(_total(ours, "cost"), _total(theirs, "cost")) for ours, theirs in pairs]
-        amounts = [[_short(_total(ours, name)) for ours in each(spec)] for name in AMOUNT_COLUMNS.values()]
-        lost, repeats = zip(*map(faults, each(spec)), strict=True)
+        costs = [percent_change(_total(ours, "cost"), _total(theirs, "cost")) for ours, theirs in pairs]
+        amounts = [[_format_short(_total(ours, name)) for ours in each(spec)] for name in AMOUNT_COLUMNS.values()]
+        lost, repeats = zip(*map(fault_cells, each(spec)), strict=True)
         cells = [" ".join(one if len({*one}) > 1 else one[:1]) for one in (*amounts, lost, repeats)]
-        sums.append([spec, " ".join(map(_percent, costs)), *cells])
+        sums.append([spec, " ".join(map(_format_percent, costs)), *cells])
     columns = ["strategy", "all tokens", *AMOUNT_COLUMNS, *FAULT_COLUMNS]
     yield ResultTable("All tokens together", columns, sums, FAULTS)
     if len(raw[0]) > 1:
-        spreads = [[spec, *_spread(each(spec))] for spec in specs]
+        spreads = [[spec, *_spread_cells(each(spec))] for spec in specs]
         yield ResultTable("Run by run", ["strategy", *SPREAD_COLUMNS], spreads)
     classes = {name: count_noun(len(runs), "run") for name in CLASSES if (runs := each(RAW_AGENT, name)[0])}
     if len(classes) > 1:
-        medians = [[spec, *(_spread(each(spec, name))[MEDIAN] for name in classes)] for spec in specs]
+        medians = [[spec, *(_spread_cells(each(spec, name))[MEDIAN] for name in classes)] for spec in specs]
         names = [f"{name} turns, {runs}" for name, runs in classes.items()]
         yield ResultTable("The median run by the length of the runs", ["strategy", *names], medians)
     told = "The similarity of the next action on each view to the recorded one, from 0 to 1 (CoMem, Eq. 9)."
@@ -121,7 +121,7 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
     yield ResultTable("Agreement of the next action", ["strategy", "agreement"], agreed, told)
 
 
-def faults(rows: Rows) -> list[str]:
+def fault_cells(rows: Rows) -> list[str]:
     """The quotes that are lost, in percent, and the repeats per hundred calls; – if there are no quotes or calls."""
     pairs = [
         (_total(rows, "quoted_lost"), _total(rows, "quoted"), 0),
@@ -154,24 +154,24 @@ def _total(rows: Rows, name: str) -> float:
     return total
 
 
-def _spread(each: Sequence[Rows]) -> list[str]:
+def _spread_cells(each: Sequence[Rows]) -> list[str]:
     """The cells of `SPREAD_COLUMNS`: changes of the cost over runs, with a number for each price."""
     spreads = []
     for rows in each:
         changes = [row["change"] for row in rows if row["change"] is not None]
         middle = quantiles(changes, method="inclusive") if len(changes) > 1 else (changes or [None]) * 3
         spreads.append([*middle, max(changes, default=None)])
-    return [" ".join(map(_percent, column)) for column in zip(*spreads, strict=True)]
+    return [" ".join(map(_format_percent, column)) for column in zip(*spreads, strict=True)]
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     """A difference in whole percent, with its sign."""
     if value is None:
         return "–"
     return f"{value:+.0f}".replace("-", "−") if round(value) else "0"
 
 
-def _short(amount: float) -> str:
+def _format_short(amount: float) -> str:
     """The amount in thousands or millions, if it is that large."""
     if amount < 10_000:
         return f"{amount:,}"
@@ -193,7 +193,7 @@ def describe_runs(rows: Rows) -> str:
     told = (
         f"{count_noun(len(raw), 'run')}, {count_noun(int(_total(raw, 'calls')), 'call')}, {budget}. "
         "Sending everything: "
-        f"{prompt:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; {observed:.0%} of the history is "
+        f"{prompt:,} prompt tokens, {cached:.1%} of them cached{_largest_share(raw)}; {observed:.0%} of the history is "
         f"observations, of which the next actions quote {int(_total(raw, 'quoted')):,} lines and names."
     )
     if repairs := int(_total(every, "repairs")):
@@ -201,14 +201,14 @@ def describe_runs(rows: Rows) -> str:
         changed = f"{count_noun(repairs, 'repair')} changed {count_noun(mended, 'character')}"
         told += f" {changed}, and left out {lost:,} of them."
     if refused := [row for row in every if row["run"] not in names]:
-        named = join_names([row["run"] for row in refused], MOST_NAMED)
+        named = join_names([row["run"] for row in refused], MAX_NAMED)
         calls = count_noun(int(_total(refused, "refused")), "call")
         runs = count_noun(len(refused), "run")
         told += f" Not counted: {runs} with {calls} whose smallest view is over the budget ({named})."
     return told
 
 
-def _largest(raw: Rows) -> str:
+def _largest_share(raw: Rows) -> str:
     """A clause on how few runs have half of the tokens; "" for a single run."""
     sizes = sorted((row["prompt_tokens"] for row in raw), reverse=True)
     if len(sizes) < 2:

@@ -19,7 +19,7 @@ from thimble.agent.turns import pinned, task
 from thimble.agent.view import View
 from thimble.commands.as_recorded import as_recorded
 from thimble.commands.replay import AS_RECORDED, Replayed, ReplayedCall
-from thimble.commands.replay import replay as replay_history
+from thimble.commands.replay import replay_strategy as replay_history
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of

@@ -10,7 +10,7 @@ from thimble.lab.action_similarity import Action, next_actions_alike
 from thimble.lab.experiment import RAW_AGENT, Row, Rows, group_rows
 from thimble.lab.findings import ResultTable
 from thimble.lab.run.ask import NO_ROOM
-from thimble.lab.statistics import wilson
+from thimble.lab.statistics import wilson_interval
 from thimble.lab.table.outcomes import difference_table, differences
 
 INSTANCE = ("digest", "seed")
@@ -32,7 +32,7 @@ def answer_tables(rows: Rows, baseline: str) -> Iterator[ResultTable]:
         yield _kinds(model, done)
         yield _places(model, done)
         for (budget,), found in group_rows(done, "budget").items():
-            scored = outcomes(found)
+            scored = outcome_rows(found)
             if any(one["strategy"] == baseline for one in scored):
                 title = f"Differences from {baseline}: {model} @{budget:,}"
                 yield difference_table(title, differences(scored, baseline), PAIRED)
@@ -96,7 +96,7 @@ def _ratio(amount: float | None, to: float | None) -> float | None:
     return None if amount is None or not to else amount / to
 
 
-def outcomes(rows: Rows) -> list[Row]:
+def outcome_rows(rows: Rows) -> list[Row]:
     """The rows of `thimble lab table`: for each question and strategy, the mean over exchanges and seeds.
 
     Questions without a scored answer are left out. The cost is None if a server did not report enough.
@@ -114,7 +114,7 @@ def _rights(rows: Rows) -> list[bool]:
     return [row["right"] for row in rows if row["right"] is not None]
 
 
-def tenth(place: float | None) -> int:
+def tenth_of_prompt(place: float | None) -> int:
     """The tenth of the prompt that a place is in, from 0; TENTHS for None."""
     return TENTHS if place is None else min(TENTHS - 1, int(place * TENTHS))
 
@@ -130,7 +130,7 @@ def _share(right: Sequence[bool]) -> str:
     """A share with its 95 % interval: `75 % (30 to 95)`; "" if there are no answers."""
     if not right:
         return ""
-    low, high = (100 * end for end in wilson(sum(right), len(right)))
+    low, high = (100 * end for end in wilson_interval(sum(right), len(right)))
     return f"{100 * sum(right) / len(right):.0f} % ({low:.0f} to {high:.0f})"
 
 
@@ -170,7 +170,7 @@ def _answers(model: str, rows: Rows) -> ResultTable:
         )
     return ResultTable(
         f"Answers and cost: {model}",
-        told="right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on "
+        legend="right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on "
         "each other. no room: the question did not fit the budget, a wrong answer. over: calls over the budget. "
         "cost and prefill: tokens of an exchange with the strategy's own calls. longer: turns against none in the same "
         "exchanges (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 "
@@ -198,14 +198,14 @@ def _places(model: str, rows: Rows) -> ResultTable:
     cells = []
     for at in range(TENTHS + 1):
         found = [
-            _rights([row for row in mine if len(row["places"]) == 1 and tenth(row["places"][0]) == at])
+            _rights([row for row in mine if len(row["places"]) == 1 and tenth_of_prompt(row["places"][0]) == at])
             for mine in budgets.values()
         ]
         if any(found):
             cells.append((f"{at + 1}. tenth" if at < TENTHS else "not there", *map(_share_of, found)))
     return ResultTable(
         f"Where the needed passage stood in the prompt of the answer: {model}",
-        told="Right answers of all strategies together to questions that need exactly one fact, by the place of a "
+        legend="Right answers of all strategies together to questions that need exactly one fact, by the place of a "
         "passage that proves it, word for word. The first tenth is the start of the prompt. A question counts once "
         "under each strategy, so the intervals are too narrow.",
         columns=("place", *(f"@{budget:,}" for (budget,) in budgets)),

@@ -23,7 +23,7 @@ from thimble.models.prices import read_prices
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.step_worker import StepWorker
-from thimble.session.totals import price_calls, totals
+from thimble.session.totals import add_up, price_calls
 
 STUDY_BUDGET = 8_000
 CARD = "cached=0.1,output=4"
@@ -66,7 +66,7 @@ class Job:
     def key(self) -> str:
         """A hash of everything that can change the answer, except the address of a server."""
         settings = (getattr(self, name) for name in JOB_SETTINGS)
-        return hash_of([_digest(self.question), bare_model_name(self.model), *settings, self.code])
+        return hash_of([_hash_question(self.question), bare_model_name(self.model), *settings, self.code])
 
     @property
     def size(self) -> int:
@@ -90,12 +90,12 @@ class Job:
             "seed": self.seed,
             "question": self.question.id,
             "kind": self.question.kind,
-            "digest": _digest(self.question),
+            "digest": _hash_question(self.question),
         }
 
 
 @cache
-def _digest(question: Question) -> str:
+def _hash_question(question: Question) -> str:
     """A hash of the question and its expected answers."""
     return hash_of(asdict(question))
 
@@ -120,7 +120,7 @@ def ask_in_session(session: Session, job: Job) -> list[Row]:
     - `places`: for each fact, the position of its passage in the prompt of the answer: 0 at the start, 1 at the end;
       None if it was not there
     - `actions`: the agent's action at each turn, the answer last
-    - tokens and costs of its calls (`_figures`), and `made_by`, the fingerprint of the code
+    - tokens and costs of its calls (`_cost_figures`), and `made_by`, the fingerprint of the code
     """
     rows, error = list[Row](), ""
     try:
@@ -133,7 +133,7 @@ def ask_in_session(session: Session, job: Job) -> list[Row]:
     calls = session.agent.ledger.calls if session.is_ready else []  # read now: background calls may end late
     return [
         {**job.columns, "exchange": number, **row, "error": error, "made_by": made_by()}
-        | _figures([call for call in calls if call.exchange == number], read_prices(job.price))
+        | _cost_figures([call for call in calls if call.exchange == number], read_prices(job.price))
         for number, row in enumerate(rows, 1)
     ]
 
@@ -161,13 +161,13 @@ def _answer(session: Session, exchange: Exchange, kind: str) -> Row:
     }
 
 
-def _figures(calls: Sequence[Call], prices: Prices) -> Row:
+def _cost_figures(calls: Sequence[Call], prices: Prices) -> Row:
     """The tokens and costs of calls; None if the server did not report them.
 
     `turns` and `over` (the budget) count the agent's calls, `side_calls` the strategy's own. Costs are in computed
     prompt tokens, by the price card; `spent` is never None: without reported cached tokens, a prompt counts in full.
     """
-    every, side = totals(calls), totals(call for call in calls if call.purpose != "answer")
+    every, side = add_up(calls), add_up(call for call in calls if call.purpose != "answer")
     return {
         "turns": every.turns,
         "over": every.over,
@@ -177,11 +177,11 @@ def _figures(calls: Sequence[Call], prices: Prices) -> Row:
         "cost": price_calls(every, prices),
         "side_calls": side.calls,
         "side_cost": price_calls(side, prices),
-        "spent": sum(_at_most(call, prices) for call in calls),
+        "spent": sum(_max_cost(call, prices) for call in calls),
     }
 
 
-def _at_most(call: Call, prices: Prices) -> float:
+def _max_cost(call: Call, prices: Prices) -> float:
     known = price_calls(call, prices)
     return (call.prompt.tokens or 0) + prices.output * (call.output.tokens or 0) if known is None else known
 

@@ -53,7 +53,7 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
         add("--summariser", default="", metavar="NAME", help="the model that writes summaries; default: the agent's")
         add("--memory", default="", metavar="NAME", help="comem's background model; default: the summariser")
         add("--price", type=_setting("price"), default=CARD, metavar="CARD", help=f"default: {CARD}")
-        add("--ceiling", type=_ceiling, default=math.inf, metavar="COST",
+        add("--ceiling", type=_parse_ceiling, default=math.inf, metavar="COST",
             help="start no job after this cost: computed prompt tokens, or dollars if the card has them")  # fmt: skip
         add("--baseline", default=RAW_AGENT, metavar="SPEC", help=f"the strategy to compare with; default: {RAW_AGENT}")
         add("--wrong", action="store_true", help="show the wrong answers instead of the tables")
@@ -148,7 +148,7 @@ def _setting(name: str) -> Callable[[str], Any]:
     return read
 
 
-def _ceiling(text: str) -> float:
+def _parse_ceiling(text: str) -> float:
     try:
         cost = float(text)
     except ValueError:

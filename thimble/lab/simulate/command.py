@@ -111,7 +111,7 @@ def mean_turn(options: argparse.Namespace) -> MeanTurn:
 def _charts(rows: Rows) -> Iterator[str]:
     """A block chart of each strategy's prompts."""
     for (strategy,), turns in group_rows(rows, "strategy").items():
-        yield from ("", f"{strategy}: {_range(turns)}", *blocks([turn["prompt_tokens"] for turn in turns]))
+        yield from ("", f"{strategy}: {_range(turns)}", *block_chart([turn["prompt_tokens"] for turn in turns]))
 
 
 def _prompt_sizes(rows: Rows) -> ResultTable:
@@ -153,7 +153,9 @@ def _crossings(rows: Rows) -> ResultTable:
     crossed = []
     for (one,), ours in found.items():
         for (other,), theirs in found.items():
-            turns = [_from([a[name] < b[name] for a, b in zip(ours, theirs, strict=True)]) for name in costs]
+            turns = [
+                _first_lasting_turn([a[name] < b[name] for a, b in zip(ours, theirs, strict=True)]) for name in costs
+            ]
             if any(turns):
                 crossed.append([f"{one} than {other}", *(f"{turn or '–'}" for turn in turns)])
     return ResultTable("The turn from which all calls together cost less", ["strategy", *costs.values()], crossed)
@@ -164,7 +166,7 @@ def _costs(rows: Rows) -> dict[str, str]:
     return {name: f"@{float(name[5:]):g}" for name in rows[0] if name.startswith("cost_")}
 
 
-def blocks(values: Sequence[int | None]) -> list[str]:
+def block_chart(values: Sequence[int | None]) -> list[str]:
     """A block chart of the values, from 0; a column shows the maximum of its turns, so that every peak is visible."""
     columns = min(76, len(values))
     cuts = [len(values) * column // columns for column in range(columns + 1)]
@@ -174,7 +176,7 @@ def blocks(values: Sequence[int | None]) -> list[str]:
     return ["".join(COLUMN_BLOCKS[min(8, max(0, height - 8 * row))] for height in heights) for row in rows]
 
 
-def _from(holds: Sequence[bool]) -> int | None:
+def _first_lasting_turn(holds: Sequence[bool]) -> int | None:
     """The turn from which on all values are true; None if the last one is false."""
     last = next((number for number in range(len(holds), 0, -1) if not holds[number - 1]), 0)
     return last + 1 if last < len(holds) else None

@@ -53,15 +53,17 @@ def make_run(of: MeanTurn, turns: int, counter: Counter) -> Trajectory:
     def see(turn: int, words: int) -> Message:
         return Message(f"o{turn}", "tool", f"part {turn:05}{' of' * words}", call_id=f"c{turn}", name=TOOL)
 
-    said = _words(of.reasoning + of.action, lambda words: counter.count(act(1, words)), "--reasoning and --action")
-    seen = _words(of.observation, lambda words: counter.count(see(1, words)), "--observation")
+    said = _count_words_that_fit(
+        of.reasoning + of.action, lambda words: counter.count(act(1, words)), "--reasoning and --action"
+    )
+    seen = _count_words_that_fit(of.observation, lambda words: counter.count(see(1, words)), "--observation")
     messages = [Message("task", "user", TASK)]
     for turn in range(1, turns + 1):
         messages += [act(turn, said), see(turn, seen)]
     return Trajectory(f"{turns} turns", messages)
 
 
-def _words(tokens: int, size: Callable[[int], int], flags: str) -> int:
+def _count_words_that_fit(tokens: int, size: Callable[[int], int], flags: str) -> int:
     """The maximum words that fit into a message of this many tokens."""
     least = size(0)
     if tokens < least:

@@ -17,7 +17,14 @@ from thimble.lab.experiment import RAW_AGENT, Rows, group_rows, run_experiment
 from thimble.lab.experiment_flags import add_costs, add_lag, whole_number
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.replay.command import Replay, ReplayCase, replay_cases
-from thimble.lab.replay.cost_tables import FAULT_COLUMNS, FAULTS, add_changes, comparable_rows, describe_runs, faults
+from thimble.lab.replay.cost_tables import (
+    FAULT_COLUMNS,
+    FAULTS,
+    add_changes,
+    comparable_rows,
+    describe_runs,
+    fault_cells,
+)
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
 from thimble.lab.simulate.equal_turns import MeanTurn, make_run
@@ -77,11 +84,11 @@ expands the braces itself. {1..5} are the numbers from 1 to 5. FILE is as for la
         number = min(len(group_rows(group, "run")) for group in conditions)
         if 1 < number < FEW_PAIRS and options.files:
             told.append(f"{number} runs: so few make the intervals too narrow and p too small.")
-        tables = [*sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))]
+        tables = [*sweep_tables(make_sheets(rows, _grids(options), apart=bool(options.simulated)))]
         if options.files:
             names = ("strategy", "budget", "lag")
             cells = [
-                [spec, *map(_value, at), *faults(own)]
+                [spec, *map(_value, at), *fault_cells(own)]
                 for (spec, *at), own in group_rows(comparable_rows(rows), *names).items()
             ]
             tables.append(ResultTable("Lost and repeats", (*names, *FAULT_COLUMNS), cells, FAULTS))
@@ -133,7 +140,7 @@ Sheet = Sequence[Cell]
 """The cells of a grid under one condition, on the same runs; the last one is its strategy with defaults."""
 
 
-def sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet]:
+def make_sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet]:
     """A sheet for each budget, lag, grid and price, and if `apart` also for each run, by its turns.
 
     If a call of a run cannot fit under one of the settings, no sheet of that budget and lag has the run.
@@ -160,8 +167,8 @@ def sweep_tables(sheets: Sequence[Sheet]) -> Iterator[ResultTable]:
         groups.setdefault(default.grid.text, []).extend(cells)
     for grid, cells in groups.items():
         yield from _maps(grid, cells, bests)
-    yield _all(sheets)
-    yield _best(sheets)
+    yield _make_settings_table(sheets)
+    yield _make_best_table(sheets)
 
 
 def best_of(sheet: Sheet) -> Cell:
@@ -192,7 +199,7 @@ def _maps(grid: str, cells: Sequence[Cell], bests: set[int]) -> Iterator[ResultT
             yield ResultTable(title, [down, "mean", "95 %"], list(zip(rows, means.values(), intervals, strict=True)))
 
 
-def _all(sheets: Sequence[Sheet]) -> ResultTable:
+def _make_settings_table(sheets: Sequence[Sheet]) -> ResultTable:
     """Every setting, and the defaults: a row for each budget, a column for each price."""
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for cell in (cell for sheet in sheets for cell in sheet):
@@ -205,7 +212,7 @@ def _all(sheets: Sequence[Sheet]) -> ResultTable:
     )
 
 
-def _best(sheets: Sequence[Sheet]) -> ResultTable:
+def _make_best_table(sheets: Sequence[Sheet]) -> ResultTable:
     """The best setting of each sheet, and its comparisons with the second best and the default."""
     rivals: list[dict[str, Cell]] = []
     for *cells, default in sheets:

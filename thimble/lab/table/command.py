@@ -12,7 +12,14 @@ from thimble.agent.errors import UsageError, did_you_mean
 from thimble.lab.csv_records import read_csv
 from thimble.lab.experiment import Experiment, Row, Rows, group_rows, hash_of, run_experiment
 from thimble.lab.findings import Findings, ResultTable, svg_of_boxes, svg_of_points
-from thimble.lab.table.outcomes import FEW_PAIRS, correct_p_values, difference, difference_table, rates, with_interval
+from thimble.lab.table.outcomes import (
+    FEW_PAIRS,
+    correct_p_values,
+    difference,
+    difference_table,
+    strategy_rates,
+    with_interval,
+)
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
 NAMED_INSTANCES = 20
@@ -64,7 +71,7 @@ row for each instance under each strategy.
 
     def measure(self, case: StrategyOutcomes) -> list[Row]:
         """The rates of a strategy, in percent, and its differences from the baseline."""
-        return [{"strategy": case.rows[0]["strategy"], **rates(case.rows), **difference(case.rows, case.base)}]
+        return [{"strategy": case.rows[0]["strategy"], **strategy_rates(case.rows), **difference(case.rows, case.base)}]
 
     def report(self, rows: Rows, options: argparse.Namespace) -> Findings:
         """Rates and costs, and differences, with corrected p values."""

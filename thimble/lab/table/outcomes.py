@@ -13,7 +13,7 @@ import numpy as np
 
 from thimble.lab.experiment import Row, Rows, group_rows
 from thimble.lab.findings import ResultTable
-from thimble.lab.statistics import compare_paired, holm, percentile_interval, resample_means, wilson
+from thimble.lab.statistics import compare_paired, holm, percentile_interval, resample_means, wilson_interval
 
 MEASURES = {"solved": ("Δ solved, points", "+z.1f"), "cost": ("Δ cost", "+.4g"), "turns": ("Δ turns", "+.4g")}
 """The title and format spec of each difference."""
@@ -21,13 +21,13 @@ FEW_PAIRS = 20
 """With fewer pairs, bootstrap intervals are too narrow."""
 
 
-def rates(rows: Rows) -> Row:
+def strategy_rates(rows: Rows) -> Row:
     """The share solved by one strategy, in percent, its mean cost, and its mean and `box` of turns if it has them.
 
     Every cost must be known.
     """
     solved = sum(row["solved"] > 0 for row in rows)
-    low, high = wilson(solved, len(rows))
+    low, high = wilson_interval(solved, len(rows))
     found: Row = {
         "instances": len(rows),
         "solved": 100 * solved / len(rows),

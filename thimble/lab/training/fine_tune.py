@@ -72,7 +72,7 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
     rows = [row for row in (_row(model.tokenizer, one) for one in examples) if len(row["input_ids"]) <= how.longest]
     if len(rows) < len(examples):
         print(f"left out {len(examples) - len(rows)} examples of more than {how.longest} tokens", file=sys.stderr)
-    return train("SFT", model, rows, out, how, max_length=None, completion_only_loss=True)
+    return train_model("SFT", model, rows, out, how, max_length=None, completion_only_loss=True)
 
 
 def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
@@ -86,7 +86,7 @@ def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
     return row
 
 
-def train(
+def train_model(
     kind: Literal["SFT", "GRPO"],
     model: BaseModel,
     rows: Sequence[Mapping[str, Any]],

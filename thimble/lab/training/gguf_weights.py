@@ -7,7 +7,7 @@ from typing import Any
 
 from thimble.agent.errors import UsageError
 
-TURNED = {"llama": True, "qwen2": False, "qwen3": False}
+INTERLEAVED = {"llama": True, "qwen2": False, "qwen3": False}
 """By architecture, whether llama.cpp orders the rotary halves of queries and keys differently from transformers."""
 CONSTANTS = {"rope_freqs.weight"}
 """Tensors of Llama 3 that training does not change and transformers does not have."""
@@ -25,7 +25,7 @@ def write_gguf(folder: Path, base: Path, out: Path) -> None:
         out: The file to write.
 
     Raises:
-        UsageError: the architecture is not one of `TURNED`, or the folder lacks a tensor of the base model.
+        UsageError: the architecture is not one of `INTERLEAVED`, or the folder lacks a tensor of the base model.
     """
     from gguf import MODEL_ARCH_NAMES, GGUFReader, GGUFWriter, get_tensor_name_map
 
@@ -48,7 +48,7 @@ def write_gguf(folder: Path, base: Path, out: Path) -> None:
         if wanted.pop(called, None):  # with tied embeddings, the output matrix is listed twice
             layer = name.split(".")[-2]
             numbers = tensor.float().numpy()
-            numbers = _turned(numbers, heads[layer]) if TURNED[kind] and layer in heads else numbers
+            numbers = _interleave_halves(numbers, heads[layer]) if INTERLEAVED[kind] and layer in heads else numbers
             writer.add_tensor(called, numbers.astype("float16") if numbers.ndim == 2 else numbers)
     for name in CONSTANTS & wanted.keys():
         writer.add_tensor(name, wanted.pop(name).data)
@@ -62,16 +62,16 @@ def write_gguf(folder: Path, base: Path, out: Path) -> None:
 
 
 def architecture(base: Path) -> str:
-    """The architecture of a GGUF file. Raises UsageError if it is not one of `TURNED`."""
+    """The architecture of a GGUF file. Raises UsageError if it is not one of `INTERLEAVED`."""
     from gguf import GGUFReader
 
     kind = str(GGUFReader(base).fields["general.architecture"].contents())
-    if kind not in TURNED:
-        raise UsageError(f"{base} has the architecture {kind}, not one of {', '.join(TURNED)}", CONVERTER)
+    if kind not in INTERLEAVED:
+        raise UsageError(f"{base} has the architecture {kind}, not one of {', '.join(INTERLEAVED)}", CONVERTER)
     return kind
 
 
-def _turned(numbers: Any, heads: int) -> Any:
+def _interleave_halves(numbers: Any, heads: int) -> Any:
     """Interleave the rows of the two halves of each head, the order of llama.cpp's rotary embedding."""
     halves = numbers.reshape(heads, 2, numbers.shape[0] // heads // 2, *numbers.shape[1:])
     return halves.swapaxes(1, 2).reshape(numbers.shape)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from thimble.models.counting.message_counter import pieces
+from thimble.models.counting.message_counter import split_pieces
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -96,7 +96,7 @@ class BytePairs:
         return len(parts) // 2 + sum(map(self._words, parts[::2]))
 
     def _words(self, text: str) -> int:
-        found = map(self._encoding.encode, pieces(text))
+        found = map(self._encoding.encode, split_pieces(text))
         return sum(len(piece) - sum(map(piece.count, self.lost)) for piece in found)
 
     @cached_property

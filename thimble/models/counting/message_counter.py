@@ -10,9 +10,9 @@ from typing import Any
 from thimble.agent import foreign
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema
-from thimble.models.text_observations import as_written
+from thimble.models.text_observations import write_as_text
 
-REMEMBERED = 131_072
+MAX_CACHED_COUNTS = 131_072
 """Maximum number of counts in the cache, which is then emptied."""
 
 REMEMBERED_TOOLS = 16
@@ -21,10 +21,10 @@ REMEMBERED_TOOLS = 16
 TOOLS_PREAMBLE_TOKENS = 77
 """Tokens that the Qwen2.5 chat template puts around the tool schemas."""
 
-PLAUSIBLE = (0.5, 2.0)
+PLAUSIBLE_RATIOS = (0.5, 2.0)
 """The range of reported over counted tokens that another tokenizer can explain."""
 
-LEAST_ONCE_KNOWN = 0.75
+MIN_KNOWN_RATIO = 0.75
 """Minimum ratio if we count with the model's own vocabulary, or after a calibration."""
 
 PIECE_LENGTH, SEARCHED = 4_096, 512
@@ -58,7 +58,7 @@ class MessageCounter(Counter):
         tokens = self._known[0].get(id(message))
         if tokens is None:
             tokens = self._by_content(message) + message.attached
-            if len(self._known[0]) >= REMEMBERED:
+            if len(self._known[0]) >= MAX_CACHED_COUNTS:
                 self._known = {}, []
             known, alive = self._known
             alive.append(message)
@@ -74,13 +74,13 @@ class MessageCounter(Counter):
 
     def _by_content(self, message: Message) -> int:
         """Tokens of a message, cached by a key that its copies share; making the key is slower than `id`."""
-        message = as_written(message)
+        message = write_as_text(message)
         # templates may write names
         key = (message.role, message.content, message.thinking, message.calls, message.name)
         tokens = self._counted.get(key)
         if tokens is None:
             tokens = self.measured(message)
-            if len(self._counted) >= REMEMBERED:
+            if len(self._counted) >= MAX_CACHED_COUNTS:
                 self._counted.clear()
             self._counted[key] = tokens
         return tokens
@@ -103,10 +103,10 @@ class MessageCounter(Counter):
         """
         if counted <= 0:
             return True
-        if reported < counted * (LEAST_ONCE_KNOWN if self.exact or self._calibrated else PLAUSIBLE[0]):
+        if reported < counted * (MIN_KNOWN_RATIO if self.exact or self._calibrated else PLAUSIBLE_RATIOS[0]):
             return False
         ratio = self._ratio * reported / counted
-        if PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]:
+        if PLAUSIBLE_RATIOS[0] <= ratio <= PLAUSIBLE_RATIOS[1]:
             self._ratio, self._calibrated = ratio, True
         return True
 
@@ -118,7 +118,7 @@ class MessageCounter(Counter):
     @learnt.setter
     def learnt(self, learnt: Any) -> None:
         ratio, calibrated = learnt
-        if not PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]:
+        if not PLAUSIBLE_RATIOS[0] <= ratio <= PLAUSIBLE_RATIOS[1]:
             raise ValueError(f"no tokenizer explains {ratio}")
         self._ratio, self._calibrated = ratio, bool(calibrated)
 
@@ -139,7 +139,7 @@ class ChatCounter(MessageCounter):
 
     def measured(self, message: Message) -> int:
         """Tokens of the message as the template writes it."""
-        return self.tokens(_rendered(message))
+        return self.tokens(_render_message(message))
 
     def template(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the marker that asks for the reply."""
@@ -147,7 +147,7 @@ class ChatCounter(MessageCounter):
         return around + sum(self.tokens(f"\n{_json(tool)}") for tool in tools)
 
 
-def _rendered(message: Message) -> str:
+def _render_message(message: Message) -> str:
     """A message as the Qwen2.5 chat template writes it, its thinking as that of Qwen3 does.
 
     A history read from a file may hold None for a content.
@@ -158,11 +158,13 @@ def _rendered(message: Message) -> str:
     if role == "tool":
         role, content = "user", f"<tool_response>\n{content}\n</tool_response>"
     parts = [content] if content or not calls else []
-    parts += [f'<tool_call>\n{{"name": "{c.name}", "arguments": {spaced(c.arguments)}}}\n</tool_call>' for c in calls]
+    parts += [
+        f'<tool_call>\n{{"name": "{c.name}", "arguments": {space_json(c.arguments)}}}\n</tool_call>' for c in calls
+    ]
     return f"<|im_start|>{role}\n" + "\n".join(parts) + "<|im_end|>\n"
 
 
-def spaced(arguments: str) -> str:
+def space_json(arguments: str) -> str:
     """JSON text in one line with the usual spacing, as templates write it; other text unchanged."""
     try:
         return _json(foreign.parse_json(arguments))
@@ -174,7 +176,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=dict)
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_pieces(text: str) -> Iterator[str]:
     """The text in pieces whose tokens add up to its own, so that counting takes linear time and little memory.
 
     A piece ends at the end of a word by every pattern, such as before a space or a comma. If its last 512 characters

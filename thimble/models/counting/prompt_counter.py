@@ -18,7 +18,7 @@ from thimble.models.counting.message_counter import MessageCounter
 # The smallest conversation around a message. Some templates require ids of nine letters.
 _IDS = ("callaaaaa", "callbbbbb")
 SYSTEM, USER, ASSISTANT = Message("s", "system", "x."), Message("u", "user", "x"), Message("a", "assistant", "x")
-REST_SECONDS = 10.0
+RETRY_SECONDS = 10.0
 """Seconds until a server that failed to count is asked again."""
 TEMPLATE_TOKENS = 10_000
 """Tokens that a template may add to a prompt. A count above these and two tokens a byte is rejected."""
@@ -64,7 +64,7 @@ class PromptCounter(MessageCounter):
         self._finding = RLock()
         self._prompts: dict[tuple[Message, ...], int] = {}
 
-    def found(self) -> Tokenizer:
+    def find_tokenizer(self) -> Tokenizer:
         """Find the tokenizer. Raises ModelError if there is none now, Refused if there will never be one."""
         raise NotImplementedError
 
@@ -75,11 +75,11 @@ class PromptCounter(MessageCounter):
             if self._none or monotonic() < self._resting_until:
                 return None
             try:
-                self._found = self._found or self.found()
+                self._found = self._found or self.find_tokenizer()
             except Refused:
                 self._none = True
             except ModelError:
-                self._rest()
+                self._pause_after_failure()
             return self._found
 
     def begin(self) -> None:
@@ -93,7 +93,9 @@ class PromptCounter(MessageCounter):
 
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included."""
-        return self._tried(lambda: super(PromptCounter, self).count(message), lambda: self._estimate.count(message))
+        return self._count_or_guess(
+            lambda: super(PromptCounter, self).count(message), lambda: self._estimate.count(message)
+        )
 
     def counts(self, messages: Sequence[Message]) -> list[int]:
         """Tokens of each of these messages."""
@@ -101,7 +103,9 @@ class PromptCounter(MessageCounter):
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the start of the reply."""
-        return self._tried(lambda: super(PromptCounter, self).overhead(tools), lambda: self._estimate.overhead(tools))
+        return self._count_or_guess(
+            lambda: super(PromptCounter, self).overhead(tools), lambda: self._estimate.overhead(tools)
+        )
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Learn from the number of tokens that the server read."""
@@ -118,7 +122,7 @@ class PromptCounter(MessageCounter):
     def learnt(self, learnt: Any) -> None:
         (self._ratio, self._calibrated), self._estimate.learnt = learnt
 
-    def whole(self, messages: Sequence[Message], tools: Sequence[Schema]) -> int | None:
+    def count_prompt(self, messages: Sequence[Message], tools: Sequence[Schema]) -> int | None:
         """Tokens of exactly this prompt; None if they cannot be counted."""
         with suppress(ModelError, Refused):
             return self._prompt(*messages, tools=tools) if self.tokenizer else None
@@ -142,19 +146,19 @@ class PromptCounter(MessageCounter):
     def _added(self, message: Message) -> int:
         match message.role:
             case "system":
-                return self._prompt(message, USER) - self._once(SYSTEM, USER) + self._short()
+                return self._prompt(message, USER) - self._count_once(SYSTEM, USER) + self._short()
             case "user":
-                return self._prompt(SYSTEM, message) - self._once(SYSTEM, USER) + self._short()
+                return self._prompt(SYSTEM, message) - self._count_once(SYSTEM, USER) + self._short()
             case "tool":
-                before = (SYSTEM, USER, _calling(message.name or "f"))
+                before = (SYSTEM, USER, _make_call_message(message.name or "f"))
                 alone = replace(message, call_id=_IDS[0])
-                return self._prompt(*before, alone) - self._once(*before, RESULTS[0]) + self._short_result()
+                return self._prompt(*before, alone) - self._count_once(*before, RESULTS[0]) + self._short_result()
             case _ if message.calls:
                 results = [Message("t", "tool", "x", call_id=call.id, name=call.name) for call in message.calls]
-                around = self._once(SYSTEM, USER) + len(results) * self._short_result()
+                around = self._count_once(SYSTEM, USER) + len(results) * self._short_result()
                 return self._prompt(SYSTEM, USER, message, *results) - around
             case _:
-                return self._prompt(SYSTEM, USER, message, USER) - self._once(SYSTEM, USER) - self._short()
+                return self._prompt(SYSTEM, USER, message, USER) - self._count_once(SYSTEM, USER) - self._short()
 
     def template(self, tools: Sequence[Schema]) -> int:
         """Tokens of a prompt without its messages."""
@@ -163,19 +167,19 @@ class PromptCounter(MessageCounter):
     def _short(self) -> int:
         """Tokens of a system or user message of one letter: nearly all of them are markers."""
         try:
-            return self._once(SYSTEM, USER, USER) - self._once(SYSTEM, USER)
+            return self._count_once(SYSTEM, USER, USER) - self._count_once(SYSTEM, USER)
         except Refused:  # the template requires alternating roles
-            return (self._once(SYSTEM, USER, ASSISTANT, USER) - self._once(SYSTEM, USER)) // 2
+            return (self._count_once(SYSTEM, USER, ASSISTANT, USER) - self._count_once(SYSTEM, USER)) // 2
 
     def _short_result(self) -> int:
         """Tokens of a result of one letter after another result."""
-        both = (SYSTEM, USER, _calling("f", 2))
+        both = (SYSTEM, USER, _make_call_message("f", 2))
         try:
-            return self._once(*both, *RESULTS) - self._once(*both, RESULTS[0])
+            return self._count_once(*both, *RESULTS) - self._count_once(*both, RESULTS[0])
         except Refused:
             return self._short()
 
-    def _once(self, *messages: Message) -> int:
+    def _count_once(self, *messages: Message) -> int:
         """Tokens of a prompt; each one is counted only once."""
         if messages not in self._prompts:
             self._prompts[messages] = self._prompt(*messages)
@@ -191,14 +195,14 @@ class PromptCounter(MessageCounter):
             raise Refused
         return tokens
 
-    def _tried(self, ask: Callable[[], int], guess: Callable[[], int]) -> int:
+    def _count_or_guess(self, ask: Callable[[], int], guess: Callable[[], int]) -> int:
         if self.tokenizer:
             try:
                 return ask()
             except Refused:
                 pass
             except ModelError:
-                self._rest()
+                self._pause_after_failure()
         return guess()
 
     def _known_tokenizer(self) -> Tokenizer:
@@ -206,9 +210,9 @@ class PromptCounter(MessageCounter):
             raise Refused
         return found
 
-    def _rest(self) -> None:
-        self._resting_until = monotonic() + REST_SECONDS
+    def _pause_after_failure(self) -> None:
+        self._resting_until = monotonic() + RETRY_SECONDS
 
 
-def _calling(name: str, calls: int = 1) -> Message:
+def _make_call_message(name: str, calls: int = 1) -> Message:
     return Message("c", "assistant", calls=tuple(ToolCall(call_id, name) for call_id in _IDS[:calls]))

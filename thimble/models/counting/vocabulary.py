@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from thimble.models.counting.message_counter import ChatCounter, pieces
+from thimble.models.counting.message_counter import ChatCounter, split_pieces
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -74,7 +74,7 @@ class QwenCounter(ChatCounter):
         from unicodedata import normalize
 
         encoding = qwen_encoding(self._added)
-        return sum(len(encoding.encode(piece, allowed_special="all")) for piece in pieces(normalize("NFC", text)))
+        return sum(len(encoding.encode(piece, allowed_special="all")) for piece in split_pieces(normalize("NFC", text)))
 
 
 def counter_for(model: str) -> ChatCounter:

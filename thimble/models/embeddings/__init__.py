@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def scale_to_unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """The rows scaled to length 1; a row of zeros is unchanged."""
     import numpy as np
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from thimble.agent.protocols import Embedder
-from thimble.models.embeddings import unit
+from thimble.models.embeddings import scale_to_unit
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VECTORS_TABLE = "CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
-KEPT_AT_ONCE = 256
+TEXTS_PER_COMMIT = 256
 """Texts that are embedded and stored at a time: the most that is lost if the process is killed."""
 LOCK_SECONDS = 0.5
 LENGTH_SLACK = 0.01
@@ -71,9 +71,9 @@ class KeptEmbedder:
         wanted = dict(zip(keys, texts, strict=True))
         found = self._read([*wanted])
         new = [key for key in wanted if key not in found]
-        for start in range(0, len(new), KEPT_AT_ONCE):
+        for start in range(0, len(new), TEXTS_PER_COMMIT):
             self._progress(start, len(new))
-            batch = new[start : start + KEPT_AT_ONCE]
+            batch = new[start : start + TEXTS_PER_COMMIT]
             rows = self._embedder.embed([wanted[key] for key in batch]).astype(np.float16)
             fresh = {key: row.tobytes() for key, row in zip(batch, rows, strict=True)}
             self._write(fresh)
@@ -83,15 +83,15 @@ class KeptEmbedder:
         if len({len(vector) for vector in found.values()}) > 1:  # another model has taken the name
             self._forget()
             return self.embed(texts)
-        return unit(np.array([np.frombuffer(found[key], np.float16) for key in keys], np.float32))
+        return scale_to_unit(np.array([np.frombuffer(found[key], np.float16) for key in keys], np.float32))
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The cached vectors; none at all if one is not a unit vector, since the file is then damaged."""
 
         def select(file: sqlite3.Connection) -> dict[bytes, bytes]:
             found: dict[bytes, bytes] = {}
-            for start in range(0, len(keys), KEPT_AT_ONCE):  # one by one takes three times as long
-                batch = keys[start : start + KEPT_AT_ONCE]
+            for start in range(0, len(keys), TEXTS_PER_COMMIT):  # one by one takes three times as long
+                batch = keys[start : start + TEXTS_PER_COMMIT]
                 marks = ", ".join("?" * len(batch))
                 found |= file.execute(f"SELECT text, vector FROM vectors WHERE text IN ({marks})", batch)
             return found

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent.errors import ModelError
-from thimble.models.embeddings import unit
+from thimble.models.embeddings import scale_to_unit
 from thimble.models.server import TooLong
 from thimble.models.wire.retry import retry_busy
 
@@ -40,7 +40,7 @@ class ServedEmbedder(ABC):
     def name(self) -> str:
         """The kind of server, the model, and a mark of its weights. The server is asked once. Raises ModelError."""
         with self._as_ours():
-            return f"{self._kind}:{self.model} {self._mark()}"
+            return f"{self._kind}:{self.model} {self._fingerprint()}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A unit vector for each text, one a row; zeros for a blank text, which is not sent. Raises ModelError."""
@@ -54,20 +54,20 @@ class ServedEmbedder(ABC):
         found = np.zeros((len(texts), self._numbers), np.float32)
         if rows:
             found[sent] = np.concatenate(rows)
-        return unit(found)
+        return scale_to_unit(found)
 
     @abstractmethod
-    def _mark(self) -> str:
+    def _fingerprint(self) -> str:
         """A text that differs for another model of the same name. Raises ModelError if there is no such model."""
 
     @abstractmethod
-    def _asked(self, texts: Sequence[str]) -> Any:
+    def _request_vectors(self, texts: Sequence[str]) -> Any:
         """The vectors of these texts as the server sends them, in their order. Raises ModelError."""
 
     def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of a batch. For a text that is too long, halves are sent: of the batch, then of the text."""
         try:
-            return self._checked(self._patiently(texts), len(texts))
+            return self._check_vectors(self._request_with_retries(texts), len(texts))
         except TooLong:
             if len(texts) == 1 and len(texts[0]) < 2:
                 raise
@@ -80,12 +80,12 @@ class ServedEmbedder(ABC):
             else self._batch([texts[0][: len(texts[0]) // 2]])
         )
 
-    def _patiently(self, texts: Sequence[str]) -> Any:
+    def _request_with_retries(self, texts: Sequence[str]) -> Any:
         """The server's answer; a busy server is asked again."""
-        *_, answer = retry_busy(lambda: [self._asked(texts)], self._sleep)
+        *_, answer = retry_busy(lambda: [self._request_vectors(texts)], self._sleep)
         return answer
 
-    def _checked(self, vectors: Any, wanted: int) -> NDArray[np.float32]:
+    def _check_vectors(self, vectors: Any, wanted: int) -> NDArray[np.float32]:
         """The vectors as rows. Raises ModelError for a wrong number or size of vectors, and for other values."""
         import numpy as np
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thimble.models.embeddings import unit
+from thimble.models.embeddings import scale_to_unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class StaticEmbedder:
         for row, tokens in zip(found, self._tokenizer.encode_batch(whole, add_special_tokens=False), strict=True):
             if tokens.ids:
                 row[:] = self._vectors[tokens.ids].mean(0)
-        return unit(found)
+        return scale_to_unit(found)
 
     @cached_property
     def _tokenizer(self) -> Any:

@@ -19,7 +19,7 @@ from thimble.models.server import ServerOptions
 
 def backend(server: LocalModels, model: str, room: int) -> GgufBackend:
     """A backend for a model of this machine. Raises ModelError."""
-    found = server.found(model)
+    found = server.find_model(model)
     return GgufBackend(found, server.child(found), room, server.options)
 
 
@@ -47,7 +47,7 @@ class GgufBackend(OpenAIBackend):
 
     def loading(self) -> Iterator[Waiting]:
         """Start the process, unless it runs with enough room, and wait for the model. Raises ModelError."""
-        if not self._child.runs(self.room):
+        if not self._child.is_running(self.room):
             yield Waiting(f"loading {self.model.rpartition('/')[2]}")
             self._child.start(self.room)
             self.counter.begin()
@@ -77,4 +77,4 @@ class GgufBackend(OpenAIBackend):
         except ModelError as error:
             if not self._child.has_ended():
                 raise
-            raise self._child.died() from error
+            raise self._child.death_error() from error

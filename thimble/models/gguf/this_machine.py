@@ -17,7 +17,7 @@ def is_installed() -> bool:
     return find_spec("xllamacpp") is not None
 
 
-def cores() -> int:
+def count_cores() -> int:
     """The physical cores that this process may use; the logical ones if the system does not report them."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with suppress(OSError):
@@ -25,9 +25,9 @@ def cores() -> int:
     return own
 
 
-def threads() -> int:
+def count_threads() -> int:
     """The number of threads that compute: one less than the cores, since waiting for a busy core costs most."""
-    return max(1, cores() - 1)
+    return max(1, count_cores() - 1)
 
 
 def free_bytes() -> int | None:

@@ -17,9 +17,9 @@ from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Backend, Delta, Expects, Sent, Waiting
 from thimble.models.ollama import wire
-from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
+from thimble.models.ollama.model_info import ModelInfo, choose_think_level, keep_seconds
 from thimble.models.ollama.server import CHAT, OllamaServer
-from thimble.models.server import THINKING_TOKENS, fitting, too_small
+from thimble.models.server import THINKING_TOKENS, largest_budget, too_small
 from thimble.models.wire import http
 from thimble.models.wire.address import hide_login
 from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless_error
@@ -67,7 +67,7 @@ class Ollama(Backend):
         self.model = model
         self.server = server
         self._needed = room
-        self.room = stepped(room)
+        self.room = round_up_context(room)
         self._counter = counter
         self._loaded_until = 0.0
         self._renders = True
@@ -98,7 +98,7 @@ class Ollama(Backend):
 
     def longest_prompt(self) -> int:
         """The longest prompt, in tokens, that leaves room for a reply."""
-        return fitting(self.context, self._thinks())
+        return largest_budget(self.context, self._thinks())
 
     def stream(
         self,
@@ -160,7 +160,7 @@ class Ollama(Backend):
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
         taken, tags = call_ids(messages), ReplyText()
-        said: deque[Delta] = deque(maxlen=wire.MOST_EQUAL + 1)
+        said: deque[Delta] = deque(maxlen=wire.MAX_EQUAL_TOKENS + 1)
         calls = 0
         with closing(self.server.stream(CHAT, request, allowance, self.model)) as lines:
             for line in lines:
@@ -172,7 +172,7 @@ class Ollama(Backend):
                 if line.get("done"):
                     new.append(wire.read_usage(line))
                 for delta in new:
-                    yield from tags.take(delta)
+                    yield from tags.add_delta(delta)
                 if line.get("done"):
                     return
         raise RepetitionDetected if wire.stopped_by_guard([*said]) else http.stopped_error()
@@ -199,7 +199,7 @@ class Ollama(Backend):
             body["tools"] = list(tools)
         if shape:
             body["format"] = shape
-        thinks = think(options.think, self.model, self._info())
+        thinks = choose_think_level(options.think, self.model, self._info())
         if thinks is not None:
             body["think"] = thinks
         if max_tokens is not None:
@@ -216,7 +216,7 @@ class Ollama(Backend):
         with suppress(ModelError):
             loaded = self.server.loaded(self.model)
             enough = min(self._enough(), self._info().context or self._needed)
-            self.room = loaded if loaded and loaded >= enough else stepped(self._needed)
+            self.room = loaded if loaded and loaded >= enough else round_up_context(self._needed)
             return loaded is None or loaded not in (0, self.context)
         return False
 
@@ -226,7 +226,7 @@ class Ollama(Backend):
 
     def _thinks(self) -> bool:
         """Whether its replies contain thinking."""
-        return bool(think(self.server.options.think, self.model, self._info()))
+        return bool(choose_think_level(self.server.options.think, self.model, self._info()))
 
     def _info(self) -> ModelInfo:
         """The facts about the model; if the server does not answer, the chat request will raise the error."""
@@ -235,6 +235,6 @@ class Ollama(Backend):
         return ModelInfo()
 
 
-def stepped(tokens: int) -> int:
+def round_up_context(tokens: int) -> int:
     """The context window to ask for if this many tokens must fit."""
     return -(-tokens // CONTEXT_STEP_TOKENS) * CONTEXT_STEP_TOKENS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from thimble.agent.errors import ModelError
-from thimble.models.ollama.model_info import tagged
-from thimble.models.server import DEFAULT_MODEL, NoModel, named
+from thimble.models.ollama.model_info import add_default_tag
+from thimble.models.server import DEFAULT_MODEL, NoModel, name_models
 
 
 def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:
@@ -21,7 +21,7 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
         ModelError: The wanted one is not.
     """
     if wanted:
-        found = next((name for name in names if tagged(name) == tagged(wanted)), None)
+        found = next((name for name in names if add_default_tag(name) == add_default_tag(wanted)), None)
         if found is None:
             raise missing_model_error(wanted, names)
         return found
@@ -45,5 +45,5 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
 
 def missing_model_error(model: str, names: Sequence[str]) -> ModelError:
     """The error for a model that is not among the installed ones."""
-    others = f"installed: {named(names)}" if names else "no model is installed"
+    others = f"installed: {name_models(names)}" if names else "no model is installed"
     return ModelError(f"the model {model!r} is not installed", f"ollama pull {model} ({others})")

@@ -61,14 +61,14 @@ class _Connection:
     def request(self, path: str, content: bytes | None) -> _Connection:
         with self.stream(path, content):
             body = http.read_body(self._response, self._allowance)
-        self._answer = self._server.parsed(body)
+        self._answer = self._server.parse_json(body)
         if not isinstance(self._answer, dict):
-            raise self._server.unreadable(body)
+            raise self._server.unreadable_answer(body)
         return self
 
     @contextmanager
     def stream(self, path: str, content: bytes | None) -> Iterator[_Connection]:
-        with self._server.opened(path, content, self._allowance, self._model) as self._response:
+        with self._server.open_response(path, content, self._allowance, self._model) as self._response:
             yield self
 
     def raise_for_status(self) -> None:
@@ -82,9 +82,11 @@ class _Connection:
             try:
                 answer = foreign.parse_json(line, strict=False)
             except ValueError as error:
-                raise (http.stopped_error() if line.startswith(b"{") else self._server.unreadable(line)) from error
+                raise (
+                    http.stopped_error() if line.startswith(b"{") else self._server.unreadable_answer(line)
+                ) from error
             if not isinstance(answer, dict):
-                raise self._server.unreadable(line)
+                raise self._server.unreadable_answer(line)
             if any(key.startswith("error") and answer[key] is not None for key in answer):
-                raise self._server.refused(self._response, json.dumps(answer), self._model)
+                raise self._server.refusal_error(self._response, json.dumps(answer), self._model)
             yield json.dumps(answer)

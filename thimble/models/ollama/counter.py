@@ -40,7 +40,7 @@ class OllamaCounter(PromptCounter):
         self._guessed = False
         self._doubt = ""
 
-    def found(self) -> Tokenizer:
+    def find_tokenizer(self) -> Tokenizer:
         """The server's rendering and its vocabulary, tried with a short prompt."""
         if not self._vocabulary:
             told = self._server.ask(SHOW, {"model": self._model, "verbose": True}, self._model)

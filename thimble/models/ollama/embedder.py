@@ -18,10 +18,10 @@ class OllamaEmbedder(ServedEmbedder):
         super().__init__(server.name, model, server.sleep)
         self._server = server
 
-    def _mark(self) -> str:
+    def _fingerprint(self) -> str:
         return self._server.digest(self.model)
 
-    def _asked(self, texts: Sequence[str]) -> Any:
+    def _request_vectors(self, texts: Sequence[str]) -> Any:
         body = {"model": self.model, "input": texts}
         answer = self._server.ask("/api/embed", body, self.model, self._server.options.reply)
         if "embeddings" not in answer:

@@ -6,7 +6,7 @@ import re
 
 from thimble.agent.errors import ModelError
 from thimble.models import refusals
-from thimble.models.server import TooLong, fitting
+from thimble.models.server import TooLong, largest_budget
 from thimble.models.wire.address import hide_login
 from thimble.models.wire.http import WHERE, beginning, error_reason
 
@@ -34,7 +34,7 @@ def refusal_error(status: int, body: str, model: str, url: str, after_seconds: f
 def too_long(tokens: int, context: int) -> TooLong:
     """The error for a prompt that is longer than the context of the loaded model, both in tokens."""
     what = f"the prompt has {tokens:,} tokens, but the model is loaded with a context of {context:,}"
-    budget = fitting(context)
+    budget = largest_budget(context)
     return TooLong(what, f"lower the budget: /budget {budget}, --budget {budget}; or a model with a longer context")
 
 

@@ -15,7 +15,7 @@ from thimble.models.wire.http import read_count
 Level = bool | str
 LEVELS = 8
 """Maximum number of levels of thinking that are read for a model."""
-SECONDS_OF = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+SECONDS_PER_UNIT = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
     )
 
 
-def think(how: Think, model: str, info: ModelInfo) -> Level | None:
+def choose_think_level(how: Think, model: str, info: ModelInfo) -> Level | None:
     """The value of `think` in a request: the nearest to the wanted one that the model accepts.
 
     None means that the request leaves `think` out: the server refuses it for a model that cannot think. Without it, a
@@ -88,10 +88,10 @@ def keep_seconds(keep_alive: str) -> float:
     found = re.fullmatch(r"(-?)(\d{1,9})(ms|s|m|h)?", keep_alive.strip())
     if not found:
         return 0.0
-    return math.inf if found[1] else int(found[2]) * SECONDS_OF[found[3] or ""]
+    return math.inf if found[1] else int(found[2]) * SECONDS_PER_UNIT[found[3] or ""]
 
 
-def tagged(model: str) -> str:
+def add_default_tag(model: str) -> str:
     """A model's name with its tag; the default tag is `latest`."""
     return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from thimble.agent.background import pause
+from thimble.agent.background import sleep_or_halt
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.choose import choose_model, missing_model_error
 from thimble.models.ollama.errors import OLLAMA_START, pull_refusal, refusal_error, unreadable_error
-from thimble.models.ollama.model_info import ModelInfo, model_info, tagged
+from thimble.models.ollama.model_info import ModelInfo, add_default_tag, model_info
 from thimble.models.server import ServerOptions
 from thimble.models.wire import bounds, http
-from thimble.models.wire.address import gets, host_url
+from thimble.models.wire.address import host_url, server_answers
 from thimble.models.wire.bounds import Allowance, Bounds, silence_error
 from thimble.models.wire.connection import ServerConnection, encode_body
 from thimble.models.wire.retry import after_seconds
@@ -91,7 +91,7 @@ class OllamaServer(ServerConnection):
         base_url: str = "",
         options: ServerOptions | None = None,
         transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], object] = pause,
+        sleep: Callable[[float], object] = sleep_or_halt,
     ) -> None:
         self.options = options or ServerOptions()
         url = host_url(base_url).removesuffix("/v1").removesuffix("/api")
@@ -101,7 +101,7 @@ class OllamaServer(ServerConnection):
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/api/version` returns a version."""
-        return gets(self.url, "/api/version", _is_version, seconds)
+        return server_answers(self.url, "/api/version", _is_version, seconds)
 
     def version(self) -> str:
         """Its version, such as "0.34.1". Raises ModelError."""
@@ -132,8 +132,8 @@ class OllamaServer(ServerConnection):
         Models of the same files are loaded once; the server lists them under the name that was asked for first.
         """
         listed = self._listed(PS)
-        named = [each for each in listed if tagged(_name(each)) == tagged(model)]
-        found = next(iter(named or [each for each in listed if self._shares(_name(each), model)]), None)
+        named = [each for each in listed if add_default_tag(_name(each)) == add_default_tag(model)]
+        found = next(iter(named or [each for each in listed if self._has_same_files(_name(each), model)]), None)
         return None if found is None else http.read_count(found.get("context_length")) or 0
 
     def pull(self, model: str) -> Generator[PullProgress, None, None]:
@@ -180,7 +180,7 @@ class OllamaServer(ServerConnection):
 
         return OllamaClient(self, allowance, model).stream(path, body if isinstance(body, bytes) else encode_body(body))
 
-    def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
+    def refusal_error(self, response: httpx.Response, said: str, model: str) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""
         if response.request.url.path.endswith(PULL):
             return pull_refusal(said, model)
@@ -190,7 +190,7 @@ class OllamaServer(ServerConnection):
                 return missing_model_error(model, self.models())
         return error
 
-    def unreadable(self, body: bytes) -> ModelError:
+    def unreadable_answer(self, body: bytes) -> ModelError:
         """The error for an answer that Ollama would not send."""
         return unreadable_error(body)
 
@@ -203,7 +203,7 @@ class OllamaServer(ServerConnection):
             raise unreadable_error(json.dumps(answer).encode())
         return [each for each in models if isinstance(each, dict)]
 
-    def _shares(self, one: str, other: str) -> bool:
+    def _has_same_files(self, one: str, other: str) -> bool:
         """Whether two models have the same files, as far as the server says."""
         with suppress(ModelError):
             weights = self.info(one).weights

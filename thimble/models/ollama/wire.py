@@ -10,12 +10,12 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.chat import UNREADABLE
 from thimble.models.ollama.errors import unreadable_error
-from thimble.models.text_observations import as_written
+from thimble.models.text_observations import write_as_text
 from thimble.models.wire.bounds import REPLY_CALLS, endless_error
 from thimble.models.wire.calls import arguments, make_call
 from thimble.models.wire.http import finish_reason, read_count
 
-MOST_EQUAL = 30
+MAX_EQUAL_TOKENS = 30
 """Maximum run of equal tokens, ignoring blanks, that the guard accepts. Source: `llm/server.go`, 0.33.0."""
 
 
@@ -31,7 +31,7 @@ def request_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 def request_message(message: Message) -> dict[str, Any]:
     """A message of a request."""
-    message = as_written(message)
+    message = write_as_text(message)
     body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
     if message.thinking:
         body["thinking"] = message.thinking
@@ -70,8 +70,8 @@ def read_deltas(line: Mapping[str, Any], taken: set[str]) -> list[Delta]:
 
 def stopped_by_guard(said: Sequence[Delta]) -> bool:
     """Whether Ollama's guard against repetition ended a reply of these deltas, each a token: it sends no last line."""
-    last = [delta.text.strip() for delta in said[-MOST_EQUAL - 1 :] if isinstance(delta, Text | Thinking)]
-    return len(last) > MOST_EQUAL and len(set(last)) == 1
+    last = [delta.text.strip() for delta in said[-MAX_EQUAL_TOKENS - 1 :] if isinstance(delta, Text | Thinking)]
+    return len(last) > MAX_EQUAL_TOKENS and len(set(last)) == 1
 
 
 def read_usage(line: Mapping[str, Any]) -> Usage:

@@ -15,7 +15,14 @@ from thimble.agent.protocols import Backend, Delta, Expects, Sent, Thinking
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import CHAT, refusal_error, unreadable_error
-from thimble.models.server import THINKING_TOKENS, CallUnreadable, OptionRefused, ServerOptions, fitting, too_small
+from thimble.models.server import (
+    THINKING_TOKENS,
+    CallUnreadable,
+    OptionRefused,
+    ServerOptions,
+    largest_budget,
+    too_small,
+)
 from thimble.models.wire import api_key, http
 from thimble.models.wire.address import hide_login
 from thimble.models.wire.bounds import Allowance
@@ -134,7 +141,7 @@ class OpenAIBackend(Backend):
 
     def longest_prompt(self) -> int:
         """The longest prompt, in tokens, that leaves room for a reply."""
-        return fitting(self.room, self._thinks)
+        return largest_budget(self.room, self._thinks)
 
     def with_room(self, tokens: int) -> OpenAIBackend:
         """Itself: a server's context does not grow while it runs."""
@@ -183,29 +190,29 @@ class OpenAIBackend(Backend):
         counter = self.counter
         prompt = counter.overhead(tools) + sum(map(counter.count, messages))
         if prompt + wanted > self.context:
-            prompt = counter.whole(messages, tools) or prompt  # an exact count, since it matters here
+            prompt = counter.count_prompt(messages, tools) or prompt  # an exact count, since it matters here
         if prompt >= self.context and counter.exact:
             what = f"the prompt of {prompt:,} tokens leaves no room for a reply: {self.model} holds {self.context:,}"
-            raise ModelError(what, http.LOWER + self.longer)
+            raise ModelError(what, http.LOWER_THE_BUDGET + self.longer)
         return max(1, self.context - prompt)
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply. Raises Busy before its first word, ModelError after it."""
         reply, tags, events = wire.StreamedReply(call_ids(messages)), ReplyText(), wire.Events()
-        with self._connection.opened(CHAT, request, allowance, self.model) as response:
+        with self._connection.open_response(CHAT, request, allowance, self.model) as response:
             kind = response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it comes in one piece
-                chunk = self._connection.parsed(http.read_body(response, allowance))
-                yield from self._apart(tags, reply.take(self._sound(chunk, begun=False)))
+                chunk = self._connection.parse_json(http.read_body(response, allowance))
+                yield from self._apart(tags, reply.add_chunk(self._sound(chunk, begun=False)))
                 if not (reply.finish or reply.length):
                     raise http.stopped_error()
             else:
                 for line in chain(http.read_stream_lines(response, allowance), [b""]):
-                    field, data = events.take(line) or (b"", b"")
+                    field, data = events.add_line(line) or (b"", b"")
                     if data == wire.STREAM_DONE:
                         break
                     if data:
-                        yield from self._apart(tags, reply.take(self._chunk(field, data, reply)))
+                        yield from self._apart(tags, reply.add_chunk(self._chunk(field, data, reply)))
                 else:
                     if not reply.finish:
                         raise http.stopped_error()
@@ -214,7 +221,7 @@ class OpenAIBackend(Backend):
                 self._connection.thinking = reply.thinking or self._connection.thinking or "content"
 
     def _apart(self, tags: ReplyText, deltas: Iterable[Delta]) -> list[Delta]:
-        parts = [part for delta in deltas for part in tags.take(delta)]
+        parts = [part for delta in deltas for part in tags.add_delta(delta)]
         self._thinks |= any(isinstance(part, Thinking) for part in parts)
         return parts
 

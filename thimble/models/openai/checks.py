@@ -22,8 +22,8 @@ _HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
 def checks(server: OpenAIServer, caller: ToolCaller) -> Iterator[Check]:
     """The server's version, and the findings from a reply, unless that would load the model. Raises ModelError."""
     yield Check(f"{_version(server.connection, '/version') or 'answers'} at {server.url}")
-    if api_key.origin() and not api_key.is_private(server.url):
-        what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
+    if api_key.key_variable() and not api_key.is_private(server.url):
+        what = f"the key in {api_key.key_variable()} is not sent: without https, everyone on the way could read it"
         yield Check(what, "use its https:// address, or a tunnel to this machine (ssh -L)")
     if _version(server.connection, "/api/version"):
         yield Check("this is an Ollama server, which would load the model: no reply is requested", "--backend ollama")
@@ -38,5 +38,5 @@ def _version(connection: Connection, path: str) -> str:
     """The version that the server reports at this path, or ""."""
     answer = None
     with suppress(ModelError):
-        answer = connection.asked(path)
+        answer = connection.request_json(path)
     return str(answer.get("version") or "")[:40] if isinstance(answer, dict) else ""

@@ -36,35 +36,35 @@ class Connection(ServerConnection):
 
     def headers(self) -> Mapping[str, str]:
         """The key, if it may be sent. Raises ModelError."""
-        headers = api_key.headers(self.url) if self.sends_key else {}
+        headers = api_key.key_headers(self.url) if self.sends_key else {}
         return headers | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
-    def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
+    def refusal_error(self, response: httpx.Response, said: str, model: str) -> ModelError:
         """The error for a response that refuses a request; for a missing model, it names the available ones."""
-        if response.status_code in (401, 403) and not self.sends_key and api_key.origin():
-            return api_key.kept_back(self.url)
+        if response.status_code in (401, 403) and not self.sends_key and api_key.key_variable():
+            return api_key.key_withheld_error(self.url)
         path = response.request.url.path
         error = refusal_error(response.status_code, said, model, self.url, response.headers, path)
         if model and isinstance(error, NoModel):
             with suppress(ModelError):
-                return missing_model_error(model, [entry["id"] for entry in self.listed()])
+                return missing_model_error(model, [entry["id"] for entry in self.list_models()])
         return error
 
-    def listed(self) -> list[Entry]:
+    def list_models(self) -> list[Entry]:
         """The models of the server. Raises ModelError."""
-        answer = self.asked("/v1/models")
+        answer = self.request_json("/v1/models")
         entries = answer.get("data") if isinstance(answer, dict) else answer
         if not isinstance(entries, list):
-            raise self.unreadable(str(answer).encode(errors="replace"))
+            raise self.unreadable_answer(str(answer).encode(errors="replace"))
         return [entry for entry in entries if isinstance(entry, dict) and clean_name(entry.get("id"))]
 
-    def unreadable(self, body: bytes) -> ModelError:
+    def unreadable_answer(self, body: bytes) -> ModelError:
         """The error for an answer that is not a chat completion."""
         return unreadable_error(body, self.url)
 
-    def parsed(self, body: bytes) -> Any:
+    def parse_json(self, body: bytes) -> Any:
         """A body as JSON, without the key. Raises ModelError if it is not JSON."""
         try:
             return foreign.parse_json(api_key.hide_key(body.decode(json.detect_encoding(body), "surrogatepass")))
         except ValueError as error:
-            raise self.unreadable(body) from error
+            raise self.unreadable_answer(body) from error

@@ -33,7 +33,7 @@ class ServerCounter(PromptCounter):
         self._connection = connection
         self._body = {"model": model, **(thinking or {})}
 
-    def found(self) -> Tokenizer:
+    def find_tokenizer(self) -> Tokenizer:
         """The server's tokenizer, tried with a short prompt."""
         if not self._connection.url:
             raise ModelError("the server is not started")
@@ -52,29 +52,29 @@ class _ServerTokenizer:
         self._connection = connection
         self._body = body
 
-    def _told(self, path: str, wanted: str, **body: Any) -> Any:
+    def _request_value(self, path: str, wanted: str, **body: Any) -> Any:
         """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
         allowance = self._connection.allowance()
         request = encode_body({**self._body, **body})
-        with self._connection.opened(path, request, allowance, accepts=range(1_000)) as response:
+        with self._connection.open_response(path, request, allowance, accepts=range(1_000)) as response:
             said = http.read_body(response, allowance)
         if response.status_code in FAILURES:
             raise ModelError(f"the server failed with status {response.status_code}")
-        answer = self._connection.parsed(said) if response.status_code == 200 else None
+        answer = self._connection.parse_json(said) if response.status_code == 200 else None
         if not isinstance(answer, dict) or wanted not in answer:
             raise Refused
         return answer[wanted]
 
     def _tokens(self, **body: Any) -> list[int]:
         """The tokens in the server's answer to this body."""
-        found = self._told("/tokenize", "tokens", **body)
+        found = self._request_value("/tokenize", "tokens", **body)
         if not isinstance(found, list) or None in map(http.read_count, found):
             raise Refused
         return found
 
     def _rendered(self, path: str, **body: Any) -> str:
         """The prompt in the server's answer to this body."""
-        found = self._told(path, "prompt", **body)
+        found = self._request_value(path, "prompt", **body)
         if not isinstance(found, str):
             raise Refused
         return found
@@ -85,7 +85,7 @@ class _Vllm(_ServerTokenizer):
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
         """Tokens of a whole prompt. Only vLLM reports a count."""
-        tokens = http.read_count(self._told("/tokenize", "count", **self._prompt(messages, tools)))
+        tokens = http.read_count(self._request_value("/tokenize", "count", **self._prompt(messages, tools)))
         if tokens is None:
             raise Refused
         return tokens

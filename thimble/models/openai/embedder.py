@@ -18,16 +18,16 @@ class OpenAIEmbedder(ServedEmbedder):
         super().__init__(server.name, model, server.connection.sleep)
         self._server = server
 
-    def _mark(self) -> str:
+    def _fingerprint(self) -> str:
         """A checksum of the address and of the facts that the list of models has: vLLM's root, llama-server's meta."""
         entry = self._server.entry(self._server.choose(self.model))
         facts = [self._server.url, entry.get("root"), entry.get("meta")]
         return f"{crc32(json.dumps(facts, sort_keys=True).encode()):08x}"
 
-    def _asked(self, texts: Sequence[str]) -> Any:
+    def _request_vectors(self, texts: Sequence[str]) -> Any:
         """The vectors, in the order of their index."""
         body = {"model": self.model, "input": texts}
-        answer = self._server.connection.asked("/v1/embeddings", body, self.model, self._server.options.reply)
+        answer = self._server.connection.request_json("/v1/embeddings", body, self.model, self._server.options.reply)
         try:
             rows = {row["index"]: row["embedding"] for row in answer["data"]}
             return [rows[place] for place in range(len(texts))]

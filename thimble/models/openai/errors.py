@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from thimble.agent.errors import ModelError
 from thimble.models import refusals
-from thimble.models.server import NoModel, named
+from thimble.models.server import NoModel, name_models
 from thimble.models.wire import api_key, http
 from thimble.models.wire.retry import after_seconds
 
@@ -31,7 +31,7 @@ def refusal_error(
     """
     error = http.error_reason(api_key.hide_key(body))
     if status in (401, 403):
-        return _locked(status, error, url)
+        return _key_error(status, error, url)
     if status == 404 or (status == 400 and re.search(r"\bmodel\b.{0,80}\b(not exist|not found)", error, re.I)):
         return _absent(error, body, model, url, route)
     return refusals.refusal(status, error, model, after_seconds(headers or {}))
@@ -39,7 +39,7 @@ def refusal_error(
 
 def missing_model_error(model: str, names: Sequence[str]) -> NoModel:
     """The error for a model that the server does not have."""
-    fix = f"choose one that it has: {named(names)}" if names else "start the server with it, or leave --model out"
+    fix = f"choose one that it has: {name_models(names)}" if names else "start the server with it, or leave --model out"
     return NoModel(f"the server has no model {model!r}", fix)
 
 
@@ -49,8 +49,8 @@ def unreadable_error(start: bytes, url: str) -> ModelError:
     return ModelError(what, ADDRESS)
 
 
-def _locked(status: int, error: str, url: str) -> ModelError:
-    name = api_key.origin()
+def _key_error(status: int, error: str, url: str) -> ModelError:
+    name = api_key.key_variable()
     if not name:
         return ModelError(f"the server at {url} requires a key ({status})", f"set {api_key.VARIABLES[0]} to it")
     if not api_key.is_private(url):

@@ -11,7 +11,7 @@ from thimble.agent.errors import ModelError
 from thimble.models.openai.connection import Connection, Entry
 from thimble.models.openai.errors import missing_model_error
 from thimble.models.server import ServerOptions
-from thimble.models.wire.address import gets, host_url
+from thimble.models.wire.address import host_url, server_answers
 from thimble.models.wire.http import read_count
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ class OpenAIServer:
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/v1/models` returns a list or asks for a key."""
-        return gets(self.url, "/v1/models", self._is_answer, seconds)
+        return server_answers(self.url, "/v1/models", self._is_answer, seconds)
 
     def models(self) -> list[str]:
         """Names of its models."""
-        self._entries = self.connection.listed()
-        self._name_by(self._entries)
+        self._entries = self.connection.list_models()
+        self._set_name_from(self._entries)
         return [entry["id"] for entry in self._entries]
 
     def choose(self, wanted: str = "") -> str:
@@ -101,12 +101,12 @@ class OpenAIServer:
 
     def _is_answer(self, status: int, answer: Any) -> bool:
         if status == 200 and isinstance(answer, dict) and isinstance(answer.get("data"), list):
-            self._name_by(answer["data"])
+            self._set_name_from(answer["data"])
             return True
         # At a default address, a page that asks for a password is another program.
         return status in (401, 403) and (answer is not None or not self._at_usual_address)
 
-    def _name_by(self, entries: list[Any]) -> None:
+    def _set_name_from(self, entries: list[Any]) -> None:
         """Set the name by the owner of the models, which is "vllm" on vLLM."""
         if entries:
             owners = [entry.get("owned_by") for entry in entries if isinstance(entry, dict)]

@@ -11,7 +11,7 @@ from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.chat import write_message
 from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless_error
-from thimble.models.wire.calls import make_call, sendable
+from thimble.models.wire.calls import make_call, make_sendable
 from thimble.models.wire.http import finish_reason, read_count
 from thimble.models.wire.text import CLOSE, OPEN
 
@@ -36,7 +36,7 @@ def request_message(message: Message, thinking: str) -> dict[str, Any]:
 
     Arguments other than an object are sent as an object, since templates read them.
     """
-    written = write_message(replace(sendable(message), content=message.content or "", thinking=""))
+    written = write_message(replace(make_sendable(message), content=message.content or "", thinking=""))
     if not (thinking and message.thinking):
         return written
     tagged = f"{OPEN}\n{message.thinking}\n{CLOSE}\n\n{written['content']}"
@@ -50,7 +50,7 @@ class Events:
         self._data: list[bytes] = []
         self._length = 0
 
-    def take(self, line: bytes) -> tuple[bytes, bytes] | None:
+    def add_line(self, line: bytes) -> tuple[bytes, bytes] | None:
         """The event that ends with this line, if one does: the field that carries it, and its data.
 
         A line without a known field is data itself, so that a web page or plain JSON can be recognised. Some servers
@@ -103,7 +103,7 @@ class StreamedReply:
         self._calls: list[_Call] = []
         self._numbered: dict[int, _Call] = {}
 
-    def take(self, chunk: dict[str, Any]) -> list[Delta]:
+    def add_chunk(self, chunk: dict[str, Any]) -> list[Delta]:
         """The deltas in one chunk, or in a whole reply."""
         self.account = _object(chunk.get("usage")) or self.account
         self.timings = _object(chunk.get("timings")) or self.timings
@@ -158,7 +158,7 @@ class StreamedReply:
         call = last if number is None else self._numbered.get(number)
         written = function.get("arguments")
         piece = written if isinstance(written, str) else "" if written is None else json.dumps(written)
-        if call is None or (name and _another(call, call_id, number, name, piece)):
+        if call is None or (name and _is_another_call(call, call_id, number, name, piece)):
             if len(self._calls) == REPLY_CALLS:
                 raise endless_error()
             call = _Call()
@@ -173,7 +173,7 @@ class StreamedReply:
         self.length += len(name) + len(piece)
 
 
-def _another(call: _Call, call_id: str, number: int | None, name: str, piece: str) -> bool:
+def _is_another_call(call: _Call, call_id: str, number: int | None, name: str, piece: str) -> bool:
     """Whether a fragment with a name belongs to another call than the one at its index."""
     if call_id != call.id if call_id and call.id else number is None:
         return True

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from thimble.agent.messages import Schema
-from thimble.corpus.article import OPENING
-from thimble.corpus.markdown import first_sentences, sentences
-from thimble.corpus.observations import CERTAIN, Quote, Result
+from thimble.corpus.article import OPENING_TITLE
+from thimble.corpus.markdown import first_sentences, split_sentences
+from thimble.corpus.observations import FULL_SCORE, Quote, Result
 from thimble.models.reader.evidence import (
-    SURE,
+    MIN_ANSWER_SCORE,
     best_run,
     best_score,
-    cite,
+    cite_passages,
     find_evidence,
     list_searches,
     needs_no_search,
@@ -31,10 +31,10 @@ QUESTION_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
 QUOTED_WORDS = 110
 """Maximum words quoted in an answer."""
-MOST_HITS = 5
+MAX_HITS = 5
 """Maximum lines of files quoted in an answer, if they have all words of the query."""
-MOST_PASSAGES = 3
-SECOND = 0.8
+MAX_PASSAGES = 3
+SECOND_SCORE_SHARE = 0.8
 """A second passage is quoted if it has this share of the first one's score."""
 DIGEST_WORDS = 140
 MOST_LINES, LINES_CHARACTERS = 40, 1_500
@@ -42,7 +42,7 @@ MOST_LINES, LINES_CHARACTERS = 40, 1_500
 LONG_LIST = 8
 """Articles above which a list gives titles only."""
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
-WHICH = f"{I_CANNOT} tell which article you mean. Please name it."
+WHICH_ARTICLE = f"{I_CANNOT} tell which article you mean. Please name it."
 ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
 Step = tuple[str, Sequence[Call]]
 """The reason for some calls, and the calls."""
@@ -81,7 +81,12 @@ def _search(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
         due = {
             part: call
             for part, call in zip(parts, calls, strict=True)
-            if call and (not at or best_score(find_evidence(part, view)) < SURE or (at == 1 and IN_FILES.search(part)))
+            if call
+            and (
+                not at
+                or best_score(find_evidence(part, view)) < MIN_ANSWER_SCORE
+                or (at == 1 and IN_FILES.search(part))
+            )
         }
         where = {"the files" if name == "search_files" else "the articles" for name, _ in due.values()}
         said = " and ".join(f"“{part}”" for part in due)
@@ -93,34 +98,38 @@ def _answered(wanted: ReaderRequest, view: ReaderView) -> str:
     each = {part: find_evidence(part, view) for part in wanted.parts}
     if not any(each.values()):
         return _refusal(wanted, view)
-    if all(best_score(found) < SURE for found in each.values()):
-        return _closest([*each.values()], view)
+    if all(best_score(found) < MIN_ANSWER_SCORE for found in each.values()):
+        return _quote_closest([*each.values()], view)
     answers = list[str]()
     for part, found in each.items():
         unsure = (
-            "" if best_score(found) >= SURE else "Perhaps: " if found else f"I found nothing that answers “{part}”."
+            ""
+            if best_score(found) >= MIN_ANSWER_SCORE
+            else "Perhaps: "
+            if found
+            else f"I found nothing that answers “{part}”."
         )
-        answers.append(unsure + cite(_quoted(found, part, QUOTED_WORDS // len(each))))
+        answers.append(unsure + cite_passages(_quoted(found, part, QUOTED_WORDS // len(each))))
     return "\n\n".join(dict.fromkeys(answers))
 
 
 def _quoted(found: Sequence[Quote], part: str, left: int) -> list[Quote]:
     """Quotes that answer a part, in at most `left` words: the best passage, and the second if it is nearly as good."""
     chosen = list[Quote]()
-    for one in found[: MOST_HITS if best_score(found) >= CERTAIN else 2]:
+    for one in found[: MAX_HITS if best_score(found) >= FULL_SCORE else 2]:
         text = best_run(one.text, part, left)
-        if not chosen or (one.score >= SECOND * best_score(found) and len(text.split()) <= left):
+        if not chosen or (one.score >= SECOND_SCORE_SHARE * best_score(found) and len(text.split()) <= left):
             chosen.append(Quote(text, one.source))
             left -= len(text.split())
     return chosen
 
 
-def _closest(each: Sequence[Sequence[Quote]], view: ReaderView) -> str:
+def _quote_closest(each: Sequence[Sequence[Quote]], view: ReaderView) -> str:
     """The best passages of all parts, each with its title and section."""
     lines = [CLOSEST_PASSAGES]
-    for one in dict.fromkeys(one for found in each for one in found[: max(1, MOST_PASSAGES // len(each))]):
+    for one in dict.fromkeys(one for found in each for one in found[: max(1, MAX_PASSAGES // len(each))]):
         place = " — ".join(filter(None, ("" if one.path else f"“{view.title(one.source)}”", one.section)))
-        lines.append(f"- {place}{': ' if place else ''}{cite([one])}")
+        lines.append(f"- {place}{': ' if place else ''}{cite_passages([one])}")
     return "\n".join(lines)
 
 
@@ -178,12 +187,12 @@ def _look_up(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
             yield "I will look whether that is a file.", [("list_files", {})]
         yield from _list(wanted, view)
     slug, pages = _article(wanted, view), view.pages(_article(wanted, view))
-    if wanted.kind == "on" and pages and not _untold(view) and pages[-1].last < pages[-1].of:
+    if wanted.kind == "on" and pages and not _unquoted_sentences(view) and pages[-1].last < pages[-1].of:
         yield f"I will read on in {slug}.", [("read_article", {"slug": slug, "page": pages[-1].last + 1})]
     elif slug:
         yield f"I will read the article {slug}.", [("read_article", {"slug": slug})]
         if not pages:
-            opening = {"slug": slug, "section": OPENING}
+            opening = {"slug": slug, "section": OPENING_TITLE}
             yield f"{slug} has no room; I will read how it begins.", [("read_article", opening)]
 
 
@@ -206,13 +215,13 @@ def _digested(wanted: ReaderRequest, view: ReaderView) -> str:
         return _lines(wanted, view)
     slug = _article(wanted, view)
     if not slug:
-        return _listed(wanted, view) if wanted.topic else WHICH
+        return _listed(wanted, view) if wanted.topic else WHICH_ARTICLE
     if not (pages := view.pages(slug)):
         why = _error(view, "read_article") or "its text is not in view"
         return f"{I_CANNOT} tell what “{view.title(slug)}” says: {why}."
     page = pages[-1]
     brief = [f"“{view.title(slug)}” [{slug}], {page.head}, in brief:", *_digest(page.said)]
-    if page.said and page.said[0].section == OPENING:
+    if page.said and page.said[0].section == OPENING_TITLE:
         brief.append("That is only how it begins: all of it has no room.")
     elif not page.whole:
         brief.append("Parts of it have no room.")
@@ -230,7 +239,7 @@ def _lines(wanted: ReaderRequest, view: ReaderView) -> str:
     for one in shows.said[:MOST_LINES]:
         room -= len(one.text)
         quoted += [one] * (room >= 0 or not quoted)
-    text = cite(quoted, "\n")
+    text = cite_passages(quoted, "\n")
     if not shows.whole or not quoted[0].line:
         return f"{text}\n[{path}]: no other lines are in view."
     last = shows.said[len(quoted)].line - 1 if len(quoted) < len(shows.said) else shows.last
@@ -254,17 +263,19 @@ def _digest(said: Sequence[Quote]) -> list[str]:
     return points
 
 
-def _untold(view: ReaderView) -> list[Quote]:
+def _unquoted_sentences(view: ReaderView) -> list[Quote]:
     """The sentences in view of the article cited last that were not quoted yet."""
     pieces = [one for page in view.pages(view.at_hand) for one in page.said]
-    every = dict.fromkeys(Quote(text, view.at_hand, one.section) for one in pieces for text in sentences(one.text))
+    every = dict.fromkeys(
+        Quote(text, view.at_hand, one.section) for one in pieces for text in split_sentences(one.text)
+    )
     return [one for one in every if not any(one.text in said.text for said in view.own)]
 
 
 def _more(wanted: ReaderRequest, view: ReaderView) -> str:
     if not view.at_hand:
-        return WHICH
-    points = _digest(_untold(view))
+        return WHICH_ARTICLE
+    points = _digest(_unquoted_sentences(view))
     none = f"{I_CANNOT} tell more of {view.at_hand}: no more of its text is in view."
     return "\n".join([f"More from {view.at_hand}:", *points]) if points else none
 

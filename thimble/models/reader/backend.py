@@ -18,8 +18,8 @@ from thimble.models.hardware import Hardware
 from thimble.models.paced import pace_reply
 from thimble.models.reader.answer import answer, describe_search, next_step
 from thimble.models.reader.request import parse_request
-from thimble.models.reader.session import NO_FACTS, SessionFacts, of_session
-from thimble.models.reader.summary import asked_summary, summary
+from thimble.models.reader.session import NO_FACTS, SessionFacts, answer_about_session
+from thimble.models.reader.summary import asked_summary, summarise
 from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, read_view
 
 PIECE = re.compile(r"\s*\S+|\s+$")
@@ -42,11 +42,11 @@ class ReaderReply:
 def reply(messages: Sequence[Message], tools: Sequence[Schema], facts: SessionFacts = NO_FACTS) -> ReaderReply:
     """The reader's reply to a view. A pure function: it knows only the messages, the tools and the facts."""
     if wanted := asked_summary(messages, tools):
-        return ReaderReply(summary(messages[:-1], *wanted))
+        return ReaderReply(summarise(messages[:-1], *wanted))
     view = read_view(messages)
     if not view.question:
         return ReaderReply(f"{I_CANNOT} see a question here. Please ask it again.")
-    if told := of_session(view, tools, facts):
+    if told := answer_about_session(view, tools, facts):
         return ReaderReply(told)
     asked = parse_request(view)
     step = next_step(asked, view, tools)

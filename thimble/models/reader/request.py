@@ -99,7 +99,7 @@ NEXT = re.compile(
     re.IGNORECASE,
 )
 QUESTION_BEGINS = re.compile(rf"(?:\w+\s+){{0,2}}{_WH}", re.IGNORECASE)
-MOST_PARTS = 3
+MAX_PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def parse_request(view: ReaderView) -> ReaderRequest:
         return ReaderRequest("list", text, lists[-1].text("topic"), (), page=int(lists[-1].text("page") or 1) + 1)
     at_hand = (view.file,) if view.file and (kind == "on" or numbers) else ()
     path = next(iter(find_paths(text, view) or at_hand), "")
-    if not path or not (kind in ("on", "read") or not telling(text, view)):
+    if not path or not (kind in ("on", "read") or not topic_of(text, view)):
         return ReaderRequest(kind, text, _topic(text) if kind != "on" else "", _questions(text))
     first, last = (int((digits or "0").replace(",", "")) for digits in numbers.groups()) if numbers else (0, 0)
     start = first or (view.line + 1 if kind == "on" and path == view.file else 1)
@@ -146,7 +146,7 @@ def _topic(text: str) -> str:
     return topic_words(what["what"] if what else text)
 
 
-def telling(text: str, view: ReaderView) -> str:
+def topic_of(text: str, view: ReaderView) -> str:
     """The words of a question that name its topic, without file names and words that only ask."""
     for name in find_paths(text, view):
         text = text.replace(name, " ")
@@ -174,4 +174,4 @@ def _questions(text: str) -> tuple[str, ...]:
         return two
     parts = [part.strip() for part in NEXT.split(text)]
     alone = all(QUESTION_BEGINS.match(part) and len(content_words(part)) > 1 for part in parts)
-    return tuple(parts[:MOST_PARTS]) if alone else (text,)
+    return tuple(parts[:MAX_PARTS]) if alone else (text,)

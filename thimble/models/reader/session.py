@@ -64,11 +64,11 @@ class SessionFacts(NamedTuple):
 NO_FACTS = SessionFacts()
 
 
-def of_session(view: ReaderView, tools: Sequence[Schema], facts: SessionFacts) -> str:
+def answer_about_session(view: ReaderView, tools: Sequence[Schema], facts: SessionFacts) -> str:
     """The answer to a question about the session itself; "" for any other question."""
     answer = next((answer for form, answer in FORMS.items() if re.search(form, view.question, re.IGNORECASE)), "")
     given = [act.shows for act in view.acts]
-    named = [one.text for one in view.told if NAMED.search(one.text)]
+    named = [one.text for one in view.statements if NAMED.search(one.text)]
     return answer.format(
         strategy=facts.strategy,
         budget=f"{facts.budget:,}",

@@ -10,7 +10,7 @@ from thimble.agent.messages import Message, Schema
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.corpus.markdown import first_sentences
 from thimble.corpus.observations import Quote
-from thimble.models.reader.evidence import cite
+from thimble.models.reader.evidence import cite_passages
 from thimble.models.reader.view import I_CANNOT, ReaderView, is_summary, read_view, real_question
 
 SUMMARY_HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
@@ -37,7 +37,7 @@ def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> tuple
     return (names, int(most[1].replace(",", "")) if most else 250) if names else None
 
 
-def summary(messages: Sequence[Message], sections: Sequence[str], most: int) -> str:
+def summarise(messages: Sequence[Message], sections: Sequence[str], most: int) -> str:
     """An extractive summary of the messages with just these sections, within the limit of words."""
     points = _points(messages)
     waiting = {kind: iter(said) for kind, said in points.items()}
@@ -66,11 +66,11 @@ def _points(messages: Sequence[Message]) -> Points:
     """The points of the messages and of an earlier summary among them."""
     view, earlier = read_view(messages), _earlier(messages)
     asked = [_line(message.content) for message in messages if real_question(message)]
-    said = [cite([one]) for one in reversed((*view.own, *view.thoughts))]
+    said = [cite_passages([one]) for one in reversed((*view.own, *view.thoughts))]
     both = filter(None, chain.from_iterable(zip_longest(said, earlier["found"])))  # neither crowds out the other
     points = {
         "asked": [*asked[-1:], *asked[:1], *reversed(asked[1:-1]), *earlier["asked"]],
-        "found": [*both, *(cite([one]) for one in _unsaid(view)), *_listed(view)],
+        "found": [*both, *(cite_passages([one]) for one in _unquoted_openings(view)), *_listed(view)],
         "read": [*_read(view), *earlier["read"]],
         "open": [*_open(messages), *earlier["open"]],
     }
@@ -91,7 +91,7 @@ def _earlier(messages: Sequence[Message]) -> Points:
     return points
 
 
-def _unsaid(view: ReaderView) -> list[Quote]:
+def _unquoted_openings(view: ReaderView) -> list[Quote]:
     """The first sentence of each section in view that was not quoted yet."""
     shown = [one for act in view.acts for one in act.shows.said if one.source]
     first = {(one.source, one.section): one for one in reversed(shown)}

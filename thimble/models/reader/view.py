@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.prompts import CLOSING, SUMMARY_TAG
-from thimble.corpus.markdown import sentences
+from thimble.agent.prompts import CLOSING_PROMPT, SUMMARY_TAG
+from thimble.corpus.markdown import split_sentences
 from thimble.corpus.observations import SLUG, USER, Quote, Result, parse_observation
 
 I_CANNOT = "I cannot"
@@ -41,7 +41,7 @@ USER_STATES = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORE
 """The beginning of a user's statement about themselves."""
 CITATION = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
 """Brackets directly after a word are not a citation: `web[2]`."""
-LED_IN = re.compile(r"^(?:(?:[-*•]|\d+[.)])\s+|Found: |Perhaps: )?(?:“[^“”]+”(?: — [^\[\]:]{0,200})?(?:: |$))?")
+LEAD_IN = re.compile(r"^(?:(?:[-*•]|\d+[.)])\s+|Found: |Perhaps: )?(?:“[^“”]+”(?: — [^\[\]:]{0,200})?(?:: |$))?")
 """The text before a quotation: the sign of a list, or its title."""
 
 
@@ -76,7 +76,7 @@ class ReaderView:
     question: str
     earlier: tuple[str, ...]
     acts: tuple[Act, ...]
-    told: tuple[Quote, ...]
+    statements: tuple[Quote, ...]
     own: tuple[Quote, ...]
     thoughts: tuple[Quote, ...]
     said: str
@@ -109,7 +109,7 @@ class ReaderView:
 
 def real_question(message: Message) -> bool:
     """Whether a message is the user's own words, and not a nudge or an inserted summary."""
-    asked = message.role == "user" and not is_summary(message) and CLOSING not in message.content
+    asked = message.role == "user" and not is_summary(message) and CLOSING_PROMPT not in message.content
     return asked and bool(message.content.strip())
 
 
@@ -127,7 +127,7 @@ def read_view(messages: Sequence[Message]) -> ReaderView:
     """The reader's view of these messages."""
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
-    acts = tuple(_acts(messages, start))
+    acts = tuple(_iter_acts(messages, start))
     answers = [m for m in messages[:start] if not m.calls and (m.role == "assistant" or is_summary(m))]
     cited = [found for m in answers if not m.content.startswith(I_CANNOT) and (found := CITATION.findall(m.content))]
     sources = cited[-1] if cited else [""]
@@ -136,7 +136,7 @@ def read_view(messages: Sequence[Message]) -> ReaderView:
         question=messages[asked[-1]].content.strip() if asked else "",
         earlier=tuple(messages[index].content.strip() for index in asked[:-1]),
         acts=acts,
-        told=tuple(dict.fromkeys(_told(messages[:start]))),
+        statements=tuple(dict.fromkeys(_user_statements(messages[:start]))),
         own=_quoted(messages[:start]),
         thoughts=_quoted(messages[start:]),
         said=answers[-1].content if answers else "",
@@ -153,7 +153,7 @@ def _quoted(messages: Sequence[Message]) -> tuple[Quote, ...]:
     return tuple(dict.fromkeys(one for text in spoken for one in own_sentences(text)))
 
 
-def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
+def _iter_acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
     """Each call with its result. A recalled result is that of the original call."""
     copies: dict[str, Act] = {}
     results = {message.call_id: message for message in messages if message.role == "tool"}
@@ -182,12 +182,12 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     return {}
 
 
-def _told(messages: Sequence[Message]) -> Iterator[Quote]:
+def _user_statements(messages: Sequence[Message]) -> Iterator[Quote]:
     """The user's statements, in their own words or kept in a summary."""
     for message in messages:
-        if message.role == "user" and CLOSING not in message.content:
+        if message.role == "user" and CLOSING_PROMPT not in message.content:
             for line in message.content.split("\n"):
-                said = sentences(line.strip().removeprefix("- "))
+                said = split_sentences(line.strip().removeprefix("- "))
                 ours = any(USER_STATES.match(sentence) for sentence in said)
                 yield from (Quote(sentence, USER) for sentence in said if ours and not ASKS.search(sentence))
 
@@ -201,7 +201,7 @@ def own_sentences(text: str) -> tuple[Quote, ...]:
     for line in text.replace("\r\n", "\n").split("\n"):
         start = 0
         for cite in CITATION.finditer(line):
-            run = LED_IN.sub("", line[start : cite.start()].lstrip(" .;,").rstrip(" ;,"))
+            run = LEAD_IN.sub("", line[start : cite.start()].lstrip(" .;,").rstrip(" ;,"))
             start = cite.end()
             said += [Quote(run, cite[1])] if run else []
     return tuple(said)

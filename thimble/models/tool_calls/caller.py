@@ -13,7 +13,15 @@ from thimble.agent.budget import Counter
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage, Waiting
-from thimble.models.server import Calls, CallUnreadable, Check, OptionRefused, ServedBackend, ToolsRefused, fitting
+from thimble.models.server import (
+    Calls,
+    CallUnreadable,
+    Check,
+    OptionRefused,
+    ServedBackend,
+    ToolsRefused,
+    largest_budget,
+)
 from thimble.models.tool_calls.next_turn import turn_schema
 from thimble.models.tool_calls.prompt import SchemaCounter, plain_conversation
 from thimble.models.tool_calls.schema import Turn
@@ -23,9 +31,9 @@ BY_SCHEMA = "calls by schema"
 """The name of this way in messages to the user."""
 SMALL_PARAMETERS = 4e9
 """A smaller model seldom makes a call in the server's own way (docs/results/small-models.md)."""
-NEITHER = "it can neither call tools nor write objects of a schema"
+CANNOT_CALL_TOOLS = "it can neither call tools nor write objects of a schema"
 OTHER_MODEL = "choose another model (--model NAME), or a server that takes tools or a JSON schema"
-WHOLE = ("stop", "")
+COMPLETE_REASONS = ("stop", "")
 """The finish reasons of a reply that is whole, as far as the server says."""
 NAMED_PARAMETERS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)([bm])\b", re.IGNORECASE)
 
@@ -80,10 +88,10 @@ class ToolCaller(Backend):
         from thimble.models.refusals import WITH_TOOLS
 
         fix = "" if self._can(self.calls) else OTHER_MODEL
-        how = NEITHER if fix else self.protocol or "calls tools"
+        how = CANNOT_CALL_TOOLS if fix else self.protocol or "calls tools"
         yield Check(f"{self.model} {how}", fix or (WITH_TOOLS if "tools" in self._refused else ""))
         if context := getattr(self.inner, "context", None):
-            fits = fitting(context)
+            fits = largest_budget(context)
             yield Check(f"room for {context:,} tokens of prompt and reply", f"--budget {fits}" if fits < budget else "")
 
     def use_schema(self) -> None:
@@ -130,7 +138,7 @@ class ToolCaller(Backend):
         """
         way, said = self.calls, False
         if tools and not self._can(way):
-            raise ModelError(f"{self.id.called}: {NEITHER}", OTHER_MODEL)
+            raise ModelError(f"{self.id.called}: {CANNOT_CALL_TOOLS}", OTHER_MODEL)
         while True:
             try:
                 with closing(self._reply(way, messages, tools, expects, asked)) as deltas:
@@ -168,12 +176,12 @@ class ToolCaller(Backend):
                     elif isinstance(delta, ToolCall):
                         yield replace(delta, name=known_name(delta.name, tools))
                     else:
-                        yield from turn.take(delta) if turn else (delta,)
+                        yield from turn.add_delta(delta) if turn else (delta,)
             except RepetitionDetected:
-                yield from turn.end(cut=True) if turn else ()
+                yield from turn.finish(cut=True) if turn else ()
                 raise
-        is_whole = usage.finish in WHOLE
-        yield from turn.end(cut=not is_whole) if turn else ()
+        is_whole = usage.finish in COMPLETE_REASONS
+        yield from turn.finish(cut=not is_whole) if turn else ()
         yield replace(usage, finish="length") if turn and turn.cut and is_whole else usage
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prompts import NUDGE_MESSAGE, is_framing
 from thimble.agent.turns import question
-from thimble.corpus.observations import is_useful, sources
+from thimble.corpus.observations import find_sources, is_useful
 from thimble.corpus.question_form import find_comparison
-from thimble.corpus.words import terms
+from thimble.corpus.words import content_terms
 from thimble.models.tool_calls.prompt import write_call
 from thimble.models.tool_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, object_schema, value_schema
 
 READ = "read"
-LOOKING = ("search", "list")
+SEARCH_TOOLS = ("search", "list")
 """Tools that search: they are not offered once something was found."""
 
 
@@ -42,7 +42,7 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
             names = _readable(value, question(own), made, found)
             if names != []:
                 forms.append(object_schema({name: {"enum": names} if names else value}))
-        elif name not in out and not (found and name in LOOKING):
+        elif name not in out and not (found and name in SEARCH_TOOLS):
             forms.append(object_schema({name: value}))
     nudged = any(message.id == NUDGE_MESSAGE.id for message in messages)
     remembers = not (made or nudged) and any(message.role == "tool" and not message.why for message in earlier)
@@ -59,9 +59,9 @@ def _readable(
 ) -> list[str] | None:
     """The names that `read` may be given; None for any."""
     known = value.get("enum")
-    shown = [name for content in found for name in sources(content)]
-    wanted = {*terms(asked.content)} if asked else set()
-    named = [name for name in known or shown if {*terms(name)} <= wanted]
+    shown = [name for content in found for name in find_sources(content)]
+    wanted = {*content_terms(asked.content)} if asked else set()
+    named = [name for name in known or shown if {*content_terms(name)} <= wanted]
     names = [*named, *shown] if found else named or known
     done = {call.get(READ) for call in made}
     return None if names is None else [name for name in dict.fromkeys(names) if name not in done]

@@ -17,17 +17,17 @@ from typing import Any
 from thimble.agent import foreign
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.prompts import CANNOT
-from thimble.corpus.attribution import SOURCES_BEHIND
-from thimble.models.text_observations import as_written
+from thimble.agent.prompts import CANNOT_ANSWER
+from thimble.corpus.attribution import SOURCES_AT_END
+from thimble.models.text_observations import write_as_text
 
-TOLD = """\
+INSTRUCTIONS = """\
 Reply with one JSON object:
 {}
 {{"answer": answer}} the two or three sentences of what was found that answer the question, copied
 {{"cannot_answer": why}} if nothing that was found answers the question"""
 """The instructions to the model; {} is the list of the tools."""
-DECLINES = f"It {CANNOT}: "
+DECLINES = f"It {CANNOT_ANSWER}: "
 """The text for `cannot_answer` in the conversation."""
 
 
@@ -41,13 +41,13 @@ def plain_conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> 
 
 def describe_tools(tools: Sequence[Schema]) -> Message:
     """The message that describes these tools to the model."""
-    return Message("tools", "system", TOLD.format("\n".join(_line(tool["function"]) for tool in tools)))
+    return Message("tools", "system", INSTRUCTIONS.format("\n".join(_line(tool["function"]) for tool in tools)))
 
 
 @lru_cache(maxsize=4_096)
 def as_text(message: Message) -> Message:
     """A message with its calls or result written as text: words, calls and answers as the model must write them."""
-    message = as_written(message)
+    message = write_as_text(message)
     content = message.content or ""  # a history read from a file may hold None
     if message.role != "assistant":
         return Message(message.id, "user" if message.role == "tool" else message.role, content)
@@ -67,7 +67,7 @@ def write_call(call: ToolCall) -> dict[str, Any]:
     return {call.name: values[0] if len(values) == 1 else arguments}
 
 
-def required(function: Schema) -> Mapping[str, Any]:
+def required_arguments(function: Schema) -> Mapping[str, Any]:
     """The arguments to ask for: the required ones, else the first."""
     parameters = function.get("parameters") or {}
     properties: Mapping[str, Any] = parameters.get("properties", {})
@@ -122,7 +122,7 @@ def _joined(group: Sequence[Message]) -> Message:
 
 def _line(function: Schema) -> str:
     """A tool in one line: the object that calls it, the first sentence of its description, its arguments' meanings."""
-    arguments = required(function)
+    arguments = required_arguments(function)
     shown = next(iter(arguments), "") if len(arguments) == 1 else json.dumps({name: name for name in arguments})
     does = re.split(r"(?<=[.!?])\s", function.get("description", "").strip(), maxsplit=1)[0]
     meanings = (f"{name}: {schema['description']}" for name, schema in arguments.items() if "description" in schema)
@@ -132,4 +132,4 @@ def _line(function: Schema) -> str:
 def _answered(content: str) -> dict[str, str]:
     if content.startswith(DECLINES):
         return {"cannot_answer": content.removeprefix(DECLINES)}
-    return {"answer": SOURCES_BEHIND.sub("", content)}
+    return {"answer": SOURCES_AT_END.sub("", content)}

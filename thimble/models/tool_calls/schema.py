@@ -11,9 +11,9 @@ from thimble.agent import foreign
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import is_framing
 from thimble.agent.protocols import Delta, Text
-from thimble.corpus.attribution import attribute, collect_sources
-from thimble.corpus.markdown import sentences
-from thimble.models.tool_calls.prompt import DECLINES, required
+from thimble.corpus.attribution import attribute_answer, collect_sources
+from thimble.corpus.markdown import split_sentences
+from thimble.models.tool_calls.prompt import DECLINES, required_arguments
 from thimble.models.wire.calls import mend_surrogates
 
 LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
@@ -25,7 +25,7 @@ ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*(
 NEXT_PART = re.compile(r'"\s*,\s*"(?P<part>[^"]*)"\s*:\s*"')
 _HEX = r"[\da-fA-F]"
 _HALF_PAIR = rf"[dD][89abAB]{_HEX}{{2}}(?!(?:\\(?:u{_HEX}{{0,3}})?)?\Z)"
-SAID_WORDS = re.compile(
+WHOLE_WORDS_TEXT = re.compile(
     rf'(?:[^"\\]|\\[^u]|\\u(?:{_HALF_PAIR}|(?![dD][89abAB]){_HEX}{{4}}|(?!{_HEX}{{4}}|{_HEX}{{0,3}}\Z)))*'
 )
 """The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
@@ -40,7 +40,7 @@ def object_schema(properties: Mapping[str, Any]) -> Schema:
 
 def value_schema(function: Schema) -> Schema:
     """The schema of a tool's arguments: a single one bare, several as an object."""
-    values = {name: _bounded(schema) for name, schema in required(function).items()}
+    values = {name: _bounded(schema) for name, schema in required_arguments(function).items()}
     return next(iter(values.values())) if len(values) == 1 else object_schema(values)
 
 
@@ -68,14 +68,14 @@ class Turn:
         self._at = 0
         self._shown, self._rest, self._label = "", "", ""
 
-    def take(self, delta: Delta) -> list[Delta]:
+    def add_delta(self, delta: Delta) -> list[Delta]:
         """The text that can be shown after this delta."""
         if not isinstance(delta, Text):
             return [delta]
         shown = self._feed(delta.text)
         return [Text(shown)] if shown else []
 
-    def end(self, *, cut: bool = False) -> list[Delta]:
+    def finish(self, *, cut: bool = False) -> list[Delta]:
         """The rest of the turn: an answer's last sentence and source, or the call; a malformed one has no name."""
         if not self._said:
             return [self._call()] if self._text.strip() and not self._at else []
@@ -89,7 +89,7 @@ class Turn:
         self.cut = len(self._shown + self._rest) == limit if closed else cut
         if self.cut:
             self._rest = "" if self._shown else self._rest.rpartition(" ")[0] or self._rest
-        sources = attribute(self._shown + self._rest, collect_sources(self._messages)) if answers else []
+        sources = attribute_answer(self._shown + self._rest, collect_sources(self._messages)) if answers else []
         left = self._rest.rstrip() + "".join(f" [{source}]" for source in sources if source)
         return [Text(left)] if left else []
 
@@ -115,7 +115,7 @@ class Turn:
             self._end_part()
             self._label = f"{part['part']}: "
             self._rest += f"\n{self._label}{self._words()}"
-        *whole, last = sentences(self._rest) or [""]
+        *whole, last = split_sentences(self._rest) or [""]
         ended = self._rest[: len(self._rest.rstrip()) - len(last)].rstrip() if whole else ""
         ended = self._rest if len(self._rest) - len(ended) > LONGEST_SENTENCE else ended
         self._shown, self._rest = self._shown + ended, self._rest.removeprefix(ended)
@@ -123,18 +123,18 @@ class Turn:
 
     def _end_part(self) -> None:
         """End a part with its source. Its last sentence goes if it was cut off, unless it is the only one."""
-        *whole, last = sentences(self._rest) or [""]
+        *whole, last = split_sentences(self._rest) or [""]
         is_cut = not last.rstrip("\"'”’)]").endswith((".", "!", "?"))
         if is_cut and (whole or self._label not in self._rest):
             self._rest = self._rest.rstrip().removesuffix(last).rstrip()
         part = (self._shown + self._rest).rpartition(self._label)[2]
         self._rest += "".join(
-            f" [{source}]" for source in attribute(part, collect_sources(self._messages))[:1] if source
+            f" [{source}]" for source in attribute_answer(part, collect_sources(self._messages))[:1] if source
         )
 
     def _words(self) -> str:
         """The words from here on, as far as they are whole."""
-        words = SAID_WORDS.match(self._text, self._at)
+        words = WHOLE_WORDS_TEXT.match(self._text, self._at)
         assert words, "it may be empty"
         self._at = words.end()
         return mend_surrogates(ESCAPE.sub(_unescaped, words[0]))
@@ -142,7 +142,7 @@ class Turn:
     def _call(self) -> ToolCall:
         try:
             ((name, value),) = foreign.parse_json(self._text, strict=False).items()
-            arguments = [*required(self._functions[name])]
+            arguments = [*required_arguments(self._functions[name])]
         except (ValueError, KeyError, AttributeError):
             return ToolCall("", "", self._text)
         given = dict(zip(arguments, [value], strict=False)) if len(arguments) == 1 else value

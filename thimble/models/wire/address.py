@@ -42,7 +42,7 @@ def host_url(value: str | None, port: int = 11434) -> str:
     if host.isdecimal():
         what = f"{text!r} means http://{host}:{parts['port'] or port}, and a number is not a host"
         raise UsageError(what, f"for a port write 127.0.0.1:{host}")
-    host = _reachable(host.strip("[]"))
+    host = _host_to_connect(host.strip("[]"))
     port = int(parts["port"] or _PORTS.get(scheme, port))
     path = path.strip("/")
     return f"{scheme or 'http'}://{host}:{port}" + (f"/{path}" if path else "")
@@ -69,20 +69,20 @@ def is_loopback(base_url: str) -> bool:
     return host == "localhost" or (_is_ip(host) and ip_address(host).is_loopback)
 
 
-def gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float = 0.3) -> bool:
+def server_answers(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float = 0.3) -> bool:
     """Whether a server answers `path` with a status and JSON that suit, decided within `seconds`.
 
     `suits` gets None for a body that is not JSON.
     """
     found: list[bool] = []
     # A thread, because nothing else ends the wait for a name server that does not answer.
-    probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds)), daemon=True)
+    probe = Thread(target=lambda: found.append(_server_answers(base_url, path, suits, seconds)), daemon=True)
     probe.start()
     probe.join(seconds)
     return found == [True]
 
 
-def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float) -> bool:
+def _server_answers(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float) -> bool:
     url = urlsplit(base_url)
     try:
         with socket.create_connection((url.hostname or "", url.port or 80), seconds):
@@ -115,7 +115,7 @@ def _is_ip(host: str) -> bool:
     return True
 
 
-def _reachable(host: str) -> str:
+def _host_to_connect(host: str) -> str:
     """A host to connect to, in brackets if a URL needs them."""
     host = host or "127.0.0.1"
     if _is_ip(host) and ip_address(host).is_unspecified:

@@ -31,7 +31,7 @@ TOLD_CHARACTERS = 300
 """Characters of a server's own words in an error."""
 
 
-class Late(ModelError):
+class ServerTimeout(ModelError):
     """A server has not answered in its time, or not completely."""
 
 
@@ -57,7 +57,7 @@ class Allowance:
         """Seconds up to the deadline; negative after it."""
         return self._deadline - monotonic()
 
-    def take(self, count: int) -> None:
+    def spend(self, count: int) -> None:
         """Count bytes that came. Raises ModelError for too many, and after the deadline."""
         self._bytes += count
         if self._bytes > self.bounds.bytes:
@@ -65,7 +65,7 @@ class Allowance:
         if self.seconds_left() <= 0:
             what = f"{self._url} did not finish its answer in {self.bounds.whole_seconds:g} seconds"
             fix = "ask for less at once, choose a faster model, or wait longer: --reply-timeout SECONDS"
-            raise Late(what, fix)
+            raise ServerTimeout(what, fix)
 
 
 def endless_error() -> ModelError:
@@ -73,10 +73,10 @@ def endless_error() -> ModelError:
     return ModelError("the server does not end its answer", "ask again, or choose another model or server")
 
 
-def silence_error(url: str, seconds: float) -> Late:
+def silence_error(url: str, seconds: float) -> ServerTimeout:
     """The error for a server that sends nothing."""
     what = f"{url} sent nothing for {seconds:g} seconds"
-    return Late(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
+    return ServerTimeout(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
 
 
 def clean_name(value: object) -> str:

@@ -32,13 +32,13 @@ def arguments(call: ToolCall) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"_raw": call.arguments}
 
 
-def sendable(message: Message) -> Message:
+def make_sendable(message: Message) -> Message:
     """The message as a server takes it: calls whose arguments are not an object or hold half a surrogate rewritten."""
-    calls = (*map(_sendable, message.calls),)
+    calls = (*map(_make_call_sendable, message.calls),)
     return message if calls == message.calls else replace(message, calls=calls)
 
 
-def _sendable(call: ToolCall) -> ToolCall:
+def _make_call_sendable(call: ToolCall) -> ToolCall:
     value = arguments(call)
     made = json.dumps(value, ensure_ascii=False)
     if value == {"_raw": call.arguments} or (not made.isascii() and made.encode(errors="replace").decode() != made):

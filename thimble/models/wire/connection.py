@@ -40,7 +40,7 @@ class ServerConnection(ABC):
         self,
         url: str,
         transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], object] = background.pause,
+        sleep: Callable[[float], object] = background.sleep_or_halt,
         bounds: Bounds | None = None,
     ) -> None:
         self.url = url
@@ -49,11 +49,11 @@ class ServerConnection(ABC):
         self._transport = transport
 
     @abstractmethod
-    def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
+    def refusal_error(self, response: httpx.Response, said: str, model: str) -> ModelError:
         """The error for a response that refuses a request; `model` is that of the request."""
 
     @abstractmethod
-    def unreadable(self, body: bytes) -> ModelError:
+    def unreadable_answer(self, body: bytes) -> ModelError:
         """The error for an answer that such a server would not send."""
 
     def headers(self) -> Mapping[str, str]:
@@ -65,7 +65,7 @@ class ServerConnection(ABC):
         return Allowance(bounds or self.bounds, self.url)
 
     @contextmanager
-    def opened(
+    def open_response(
         self,
         path: str,
         content: bytes | None,
@@ -90,7 +90,9 @@ class ServerConnection(ABC):
         sockets: list[socket.socket] = []
         ended = Event()
         client = _client(self.url, allowance.bounds.quiet_seconds, self._transport)
-        Thread(target=_watch, args=(allowance, sockets, ended, background.halt()), daemon=True).start()
+        Thread(
+            target=_watch_deadline, args=(allowance, sockets, ended, background.current_stop_event()), daemon=True
+        ).start()
         try:
             with (
                 http.as_model_errors(self.url, allowance, self.start),
@@ -100,28 +102,30 @@ class ServerConnection(ABC):
                     path,
                     content=content,
                     headers={**self.headers(), "Content-Type": "application/json", "Accept-Encoding": "identity"},
-                    extensions={"trace": partial(_note, sockets)},
+                    extensions={"trace": partial(_note_socket, sockets)},
                 ) as response,
             ):
                 http.refuse_detours(response, self.url)
                 if response.status_code not in accepts:
-                    raise self.refused(response, http.read_body(response, allowance).decode(errors="replace"), model)
+                    raise self.refusal_error(
+                        response, http.read_body(response, allowance).decode(errors="replace"), model
+                    )
                 yield response
         finally:
             ended.set()
 
-    def asked(self, path: str, body: Any = None, model: str = "", bounds: Bounds | None = None) -> Any:
+    def request_json(self, path: str, body: Any = None, model: str = "", bounds: Bounds | None = None) -> Any:
         """The answer to a request as JSON. Raises ModelError."""
         allowance = self.allowance(bounds)
-        with self.opened(path, None if body is None else encode_body(body), allowance, model) as response:
-            return self.parsed(http.read_body(response, allowance))
+        with self.open_response(path, None if body is None else encode_body(body), allowance, model) as response:
+            return self.parse_json(http.read_body(response, allowance))
 
-    def parsed(self, body: bytes) -> Any:
+    def parse_json(self, body: bytes) -> Any:
         """A body as JSON. Raises ModelError if it is not JSON."""
         try:
             return foreign.parse_json(body)
         except ValueError as error:
-            raise self.unreadable(body) from error
+            raise self.unreadable_answer(body) from error
 
 
 def encode_body(body: Any) -> bytes:
@@ -138,7 +142,7 @@ def _client(base_url: str, seconds: float, transport: httpx.BaseTransport | None
             timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
             transport=transport,
             trust_env=not is_loopback(base_url),
-            verify=httpx.create_ssl_context() if base_url.startswith("https:") else no_tls(),
+            verify=httpx.create_ssl_context() if base_url.startswith("https:") else make_plain_context(),
         )
     except OSError as error:
         raise ModelError(f"the trusted certificates cannot be read: {error}", http.CERTIFICATES) from error
@@ -146,13 +150,13 @@ def _client(base_url: str, seconds: float, transport: httpx.BaseTransport | None
         raise ModelError(f"the proxy in the environment cannot be used: {error}", http.NO_PROXY) from error
 
 
-def _note(sockets: list[socket.socket], name: str, info: Mapping[str, Any]) -> None:
+def _note_socket(sockets: list[socket.socket], name: str, info: Mapping[str, Any]) -> None:
     """Note the socket of each connection that is made."""
     if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
         sockets.append(info["return_value"].get_extra_info("socket"))
 
 
-def _watch(allowance: Allowance, sockets: Sequence[socket.socket], ended: Event, halt: Event | None) -> None:
+def _watch_deadline(allowance: Allowance, sockets: Sequence[socket.socket], ended: Event, halt: Event | None) -> None:
     """End the connection after the deadline, or when a call in the background is stopped."""
     while not ended.wait(background.SLICE_SECONDS):
         if allowance.seconds_left() <= 0 or (halt and halt.is_set()):
@@ -162,7 +166,7 @@ def _watch(allowance: Allowance, sockets: Sequence[socket.socket], ended: Event,
 
 
 @cache
-def no_tls() -> ssl.SSLContext:
+def make_plain_context() -> ssl.SSLContext:
     """The context for addresses without TLS, made once: httpx wants one, and it takes as long as a short request."""
     import httpx
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import httpx
 
 WHERE = "check the address: --base-url"
-LOWER = "lower the budget (/budget N, --budget N)"
+LOWER_THE_BUDGET = "lower the budget (/budget N, --budget N)"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
-LARGEST_FIGURE = 2**53
+MAX_FIGURE = 2**53
 """Readers of JSON that use floats cannot tell larger whole numbers apart."""
 WORD_CHARACTERS = 40
 FINISH = {
@@ -58,7 +58,7 @@ def read_stream_lines(response: httpx.Response, allowance: Allowance) -> Iterato
     begun, after_cr, length = False, False, 0
     try:
         for received in response.iter_bytes():
-            allowance.take(len(received))
+            allowance.spend(len(received))
             piece = received.removeprefix(b"\n") if after_cr else received
             after_cr = received.endswith(b"\r")
             first, *more = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
@@ -74,7 +74,7 @@ def read_stream_lines(response: httpx.Response, allowance: Allowance) -> Iterato
                     begun = begun or bool(line.strip())
                     yield line
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-        raise _lost(allowance, begun) from error
+        raise _connection_lost(allowance, begun) from error
     _check(allowance)
     if last := b"".join(rest).strip():
         yield last if begun else last.removeprefix(BOM_UTF8)
@@ -84,7 +84,7 @@ def read_body(response: httpx.Response, allowance: Allowance) -> bytes:
     """The whole body of a response. Raises ModelError."""
     body = bytearray()
     for piece in response.iter_bytes():
-        allowance.take(len(piece))
+        allowance.spend(len(piece))
         body += piece
     _check(allowance)
     return bytes(body)
@@ -93,12 +93,12 @@ def read_body(response: httpx.Response, allowance: Allowance) -> bytes:
 def _check(allowance: Allowance) -> None:
     """Raise Halted or ModelError if it was we who ended the connection."""
     background.raise_if_halted()
-    allowance.take(0)
+    allowance.spend(0)
 
 
 def read_count(value: object) -> int | None:
     """A figure that a server reports, such as a count of tokens; None if the value cannot be one."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_FIGURE else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_FIGURE else None
 
 
 def finish_reason(reported: object) -> str:
@@ -137,7 +137,7 @@ def stopped_error() -> ModelError:
     return ModelError("the server stopped in the middle of a reply", "ask again; its log may say why it stopped")
 
 
-def _lost(allowance: Allowance, begun: bool = False) -> ModelError:
+def _connection_lost(allowance: Allowance, begun: bool = False) -> ModelError:
     """The error for a connection that the server lost; before a reply has begun it may be asked again.
 
     Raises Halted or ModelError if it was we who ended it.
@@ -155,18 +155,18 @@ def as_model_errors(base_url: str, allowance: Allowance, start: str) -> Iterator
     try:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-        raise _unreachable(base_url, str(error) or "timed out", start) from error
+        raise _unreachable_error(base_url, str(error) or "timed out", start) from error
     except httpx.ProxyError as error:
         raise ModelError(f"the proxy in front of {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
     except httpx.TimeoutException as error:
         raise silence_error(base_url, allowance.bounds.quiet_seconds) from error
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-        raise _lost(allowance) from error
+        raise _connection_lost(allowance) from error
     except httpx.HTTPError as error:
         raise stopped_error() from error
 
 
-def _unreachable(base_url: str, why: str, start: str) -> ModelError:
+def _unreachable_error(base_url: str, why: str, start: str) -> ModelError:
     """The error for a connection that cannot be made."""
     if "CERTIFICATE_VERIFY_FAILED" in why:
         why = why.partition("verify failed: ")[2].partition(" (_ssl")[0] or "it cannot be verified"

@@ -11,7 +11,7 @@ from thimble.agent.protocols import Waiting
 
 T = TypeVar("T")
 
-TRIES = 4
+MAX_TRIES = 4
 FIRST_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
 """If the server asks for a longer pause, the request fails at once."""
@@ -43,13 +43,13 @@ def retry_busy(
     The pauses are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not return at once, or as long as
     the server asks for. Raises the last Busy, at once if the server asks for more than 30 s or than is left.
     """
-    for tried in range(TRIES):
+    for tried in range(MAX_TRIES):
         try:
             yield from ask()
             return
         except Busy as busy:
             pause = max(FIRST_SECONDS * 2**tried * (1 + jitter() / 4), busy.after_seconds or 0)
-            if tried == TRIES - 1 or pause > min(LONGEST_PAUSE_SECONDS, seconds_left()):
+            if tried == MAX_TRIES - 1 or pause > min(LONGEST_PAUSE_SECONDS, seconds_left()):
                 raise
             waiting = Waiting(f"{busy.state}: again in {pause:.1f} s", pause)
         yield waiting

@@ -32,10 +32,10 @@ class ReplyText:
         self._strips = False
         self._said: list[str] = []
 
-    def take(self, delta: Delta) -> list[Delta]:
+    def add_delta(self, delta: Delta) -> list[Delta]:
         """The deltas that are certain now; all that was held back before the usage, which ends a reply."""
         if isinstance(delta, Usage):
-            left = [part for kind, half in self._halves.items() if half for part in self.take(kind(""))]
+            left = [part for kind, half in self._halves.items() if half for part in self.add_delta(kind(""))]
             held, self._held = self._held, ""
             rest: Delta = (Thinking if self._place is Thinking else Text)(held)
             return [*left, rest, delta] if held else [*left, delta]
@@ -70,7 +70,7 @@ class ReplyText:
         """The text up to the closing tag, if that has come."""
         kind = Text if self._place is Text else Thinking
         said, tag, rest = self._held.partition(CLOSE)
-        sure = len(said) if tag else _sure(said)
+        sure = len(said) if tag else _count_certain(said)
         if said[:sure]:
             self._said.append(said[:sure])
             yield kind(said[:sure])
@@ -89,7 +89,7 @@ class ReplyText:
         self._strips = not self._held
 
 
-def _sure(text: str) -> int:
+def _count_certain(text: str) -> int:
     """The place in a text from which on it may be the start of the closing tag."""
     return next(
         (at for at in range(max(0, len(text) - len(CLOSE)), len(text)) if CLOSE.startswith(text[at:])), len(text)

@@ -45,6 +45,6 @@ def _specs(prefix: str, **_: object) -> Iterable[str]:
 def _recordings(prefix: str, **_: object) -> Iterable[str]:
     from argcomplete.completers import FilesCompleter
 
-    from thimble.repl.cli.recordings import shipped
+    from thimble.repl.cli.recordings import list_shipped
 
-    return [*shipped(), *FilesCompleter()(prefix)]
+    return [*list_shipped(), *FilesCompleter()(prefix)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.streams import write_json, write_output
-from thimble.session.settings import FOLDERS, display_value
+from thimble.session.settings import FOLDER_FILE, display_value
 
 if TYPE_CHECKING:
     from thimble.session.settings import Settings
@@ -20,12 +20,12 @@ def show_settings(settings: Settings, as_json: bool) -> int:
             told = value if isinstance(value, int | float | None) else display_value(name, value)
             write_json("setting", name=name, value=told, origin=origin)
         for name in settings.left_out:
-            write_json("left_out", name=name, origin=FOLDERS)
+            write_json("left_out", name=name, origin=FOLDER_FILE)
         return 0
     texts = [(name, one_line(_in_words(name, value)), origin) for name, value, origin in rows]
     widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
     for name, value, origin in texts:
-        left_out = f"; the value in {FOLDERS} is ignored" if name in settings.left_out else ""
+        left_out = f"; the value in {FOLDER_FILE} is ignored" if name in settings.left_out else ""
         write_output(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {one_line(origin)}{left_out}\n")
     return 0
 

@@ -47,9 +47,9 @@ NO_ANSWERS = {
     ),
     "empty": (NOT_ANSWERED, "the model returned an empty answer", "rephrase the question, or take another --model"),
 }
-ASIDE = ("/pull", "/export")
+READ_ONLY_COMMANDS = ("/pull", "/export")
 """Commands that do not change the session: prompts after one that failed do not depend on it."""
-BUG = "this is a bug in thimble or in your own strategy: the traceback above shows the place"
+BUG_MESSAGE = "this is a bug in thimble or in your own strategy: the traceback above shows the place"
 
 
 @limit_seconds()
@@ -63,21 +63,21 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     with RedirectedOutput():
         _ = session.agent  # fail before the first question if the session cannot work at all
     if session.saved:
-        _tell_resumed(session, as_json)
-    _tell_news(session, as_json)
+        _print_resumed(session, as_json)
+    _print_notices(session, as_json)
     tour.tour_of(session)  # the tour of a resumed session follows from the first prompt on
     printer = _printer(session, as_json)
     code = DONE
     try:
         for prompt in prompts:
             try:
-                ended, now = _one(session, prompt, printer)
+                ended, now = _answer_or_run(session, prompt, printer)
             except (ThimbleError, KeyboardInterrupt) as error:
                 recorded = session.playback is not None and session.playback.suggested()
-                aside = isinstance(error, ThimbleError) and prompt.startswith(ASIDE)
+                aside = isinstance(error, ThimbleError) and prompt.startswith(READ_ONLY_COMMANDS)
                 if not (recorded or aside) or isinstance(error, NotRecorded | Unwritable):
                     raise
-                ended, now = False, report(error, as_json)
+                ended, now = False, report_error(error, as_json)
             code = max(code, now)
             if ended:
                 break
@@ -85,14 +85,14 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
                 session = session.successor
                 if printer:
                     printer.session = session
-            _tell_news(session, as_json)
-            _guide(session, as_json)
+            _print_notices(session, as_json)
+            _advance_tour(session, as_json)
     except (ThimbleError, KeyboardInterrupt) as error:
-        code = report(error, as_json)
+        code = report_error(error, as_json)
     session.leave()
-    _tell_news(session, as_json)
+    _print_notices(session, as_json)
     if as_json:
-        write_output(jsonl.to_line(jsonl.session(session)))
+        write_output(jsonl.to_line(jsonl.session_fields(session)))
     return code
 
 
@@ -104,7 +104,7 @@ def _printer(session: Session, as_json: bool) -> Printer | None:
     return Printer(session)
 
 
-def _one(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, int]:
+def _answer_or_run(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, int]:
     """Answer a prompt or run a command; return whether it asks to leave, and the exit code."""
     from thimble.repl.commands.command import normalise_line
 
@@ -116,12 +116,12 @@ def _one(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, 
             return True, DONE
         new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
         for event in new:
-            write_output(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
+            write_output(jsonl.to_line(jsonl.event_fields(event, session.agent.ledger.call_of(event))))
         question = answer
     return False, _ask(session, question, printer) if question else DONE
 
 
-def _tell_resumed(session: Session, as_json: bool) -> None:
+def _print_resumed(session: Session, as_json: bool) -> None:
     """Print which session is resumed, and its last exchange."""
     from thimble.repl.screen.resumed import last_exchange, show_resumed
     from thimble.repl.screen.tables import Paper
@@ -134,16 +134,16 @@ def _tell_resumed(session: Session, as_json: bool) -> None:
         write_json("resumed", id=session.journal.id, name=tree.name or None, branch=tree.current, **said)
 
 
-def _guide(session: Session, as_json: bool) -> None:
+def _advance_tour(session: Session, as_json: bool) -> None:
     """Advance the tour and print its step and the line that it offers; an empty line sends that."""
     if not tour.tour_of(session):
         return
-    from thimble.repl.commands.tour import guide
+    from thimble.repl.commands.tour import advance_tour
     from thimble.repl.screen.tables import Paper
     from thimble.repl.screen.theme import console_for
 
     told = Paper(_aside)
-    guide(session, console_for(plain=True, file=told))
+    advance_tour(session, console_for(plain=True, file=told))
     if offered := offered_line(session):
         told.write(f"next: {offered}\n")
     if as_json:
@@ -161,8 +161,8 @@ def _aside(text: str) -> None:
     write_error(wrap_text(text, stream_width(sys.stderr)))
 
 
-def _tell_news(session: Session, as_json: bool) -> None:
-    for notice in session.news():
+def _print_notices(session: Session, as_json: bool) -> None:
+    for notice in session.take_notices():
         _notice(notice, as_json)
 
 
@@ -172,7 +172,7 @@ def _notice(text: str, as_json: bool) -> None:
         write_json("notice", text=text)
 
 
-def prompts(given: Sequence[str], session: Session | None = None, first: str = "") -> Iterator[str]:
+def iter_prompts(given: Sequence[str], session: Session | None = None, first: str = "") -> Iterator[str]:
     """Yield `first`, then the prompts of the command line (`-` is all of standard input), else lines of standard input.
 
     An empty line means the line that a tour offers. Without any of these, the prompts of the recording that is played.
@@ -204,7 +204,7 @@ def prompts(given: Sequence[str], session: Session | None = None, first: str = "
     yield from piped
 
 
-def report(error: BaseException, as_json: bool) -> int:
+def report_error(error: BaseException, as_json: bool) -> int:
     """Print the error and its fix, a line each, to standard error; return the exit code."""
     if isinstance(error, BrokenPipeError):  # the reader of the answers has gone
         return NOT_ANSWERED
@@ -215,7 +215,7 @@ def report(error: BaseException, as_json: bool) -> int:
         what, fix, code = str(error) or "stopped before the answer was complete", "", NOT_ANSWERED
     else:
         write_error(clean("".join(traceback.format_exception(error))))
-        what, fix, code = f"{type(error).__name__}: {error}", BUG, NOT_ANSWERED
+        what, fix, code = f"{type(error).__name__}: {error}", BUG_MESSAGE, NOT_ANSWERED
     _fault(code, what, fix, as_json)
     return code
 
@@ -232,24 +232,24 @@ def _fault(code: int, what: str, fix: str, as_json: bool) -> None:
 def _ask(session: Session, question: str, printer: Printer | None) -> int:
     code, what, fix = NO_ANSWERS["empty"]
     with closing(session.ask(question)) as events:
-        for event in _apart(events):
+        for event in _redirect_strategy_output(events):
             if printer:
                 printer.show(event)
             else:
-                write_output(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
+                write_output(jsonl.to_line(jsonl.event_fields(event, session.agent.ledger.call_of(event))))
             if isinstance(event, Answered):
                 code, what, fix = NO_ANSWERS.get(event.ending, (DONE, "", ""))
     if "guess" in session.watchers:
-        from thimble.repl.commands.predict import reveal
+        from thimble.repl.commands.predict import reveal_score
 
-        for told in reveal(session):
+        for told in reveal_score(session):
             _notice(told, as_json=printer is None)
     if code:
         _fault(code, what, fix, as_json=printer is None)
     return code
 
 
-def _apart(events: Iterator[Event]) -> Iterator[Event]:
+def _redirect_strategy_output(events: Iterator[Event]) -> Iterator[Event]:
     """Yield the events; the output of a user's strategy meanwhile goes to standard error, sanitised."""
     apart = RedirectedOutput()
     while True:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
-from thimble.agent.view import measure
+from thimble.agent.view import measure_view
 from thimble.models import make_reader
 from thimble.repl.commands.context.context import show_call
 from thimble.repl.commands.context.rows import Xray, estimate_cached, rows_of
@@ -64,7 +64,7 @@ def run_laws(words: Sequence[str]) -> int:
         laws = [(law.__name__, partial(trial.on_histories, law)) for law in TRIED]
         laws += [(law.__name__, partial(law, trial.strategy)) for law in BY_HAND]
         for name, law in laws:
-            trial.see(name, law)
+            trial.test_law(name, law)
     return BROKEN if trial.broken else HOLD
 
 
@@ -126,7 +126,7 @@ class Trial:
 
         tried()
 
-    def see(self, name: str, law: Callable[[], None]) -> None:
+    def test_law(self, name: str, law: Callable[[], None]) -> None:
         """Test a law and print whether it holds. Of laws with the same number only the first broken one is shown."""
         name = name.replace("_", " ")
         number = " ".join(name.split()[:2])
@@ -155,7 +155,7 @@ class Trial:
         history = repair(messages).messages
         for wrong in [] if isinstance(error, ThimbleError) else [*is_sound(view), *is_faithful(view, history)]:
             self._say(f"        {wrong}")
-        of = measure(history, view, budget)
+        of = measure_view(history, view, budget)
         cached, prefill = estimate_cached(of)
         rows = rows_of(of, budget.count)
         show_call(Xray(of, rows, "the call", self.spec, True, cached, prefill, tools=False), self._console)

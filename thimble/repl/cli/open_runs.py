@@ -7,7 +7,7 @@ from pathlib import Path
 
 from thimble.commands.open_run import open_run, path_of
 from thimble.commands.trajectories import read_trajectories
-from thimble.session.journal.folder import reopen
+from thimble.session.journal.folder import reopen_session
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.tools.wording import count_noun, join_names
@@ -27,7 +27,7 @@ def open_runs(files: Sequence[str], settings: Settings, keep_secrets: bool) -> S
     for run, path in zip(runs[1:], paths[1:], strict=True):
         if not path.exists():
             open_run(run, settings).leave()
-    session = Session(*reopen(settings, paths[0])) if paths[0].exists() else open_run(runs[0], settings)
+    session = Session(*reopen_session(settings, paths[0])) if paths[0].exists() else open_run(runs[0], settings)
     if others := [path.stem for path in paths[1:]]:
         more = count_noun(len(others), "more session")
         session.notices.append(f"{more} in the files: /load {join_names(others, MOST_NAMED)}.")

@@ -15,12 +15,12 @@ from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
-from thimble.commands.replay import call_lengths, newest_calls, replay
+from thimble.commands.replay import call_lengths, newest_calls, replay_strategy
 from thimble.corpus.reading import read_bounded
 from thimble.models.chat import Conversation, read_conversation
 from thimble.models.chat import write_message as written
 from thimble.models.prices import read_prices
-from thimble.models.text_observations import NONE_RECOGNISED, recognised
+from thimble.models.text_observations import NONE_RECOGNISED, describe_recognised
 from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.streams import write_error_line, write_output
 from thimble.repl.screen.trace import side_began_line, side_line
@@ -64,14 +64,14 @@ def run_prepare(settings: Settings, budget: str | None, observations: str | None
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has no timings
         allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
         if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
-            side.backend = _asked(settings.replace(budget=min(limit, allowed.size(document.repaired.messages))))
+            side.backend = _side_backend(settings.replace(budget=min(limit, allowed.size(document.repaired.messages))))
         prepared = prepare_document(document, settings.strategy, strategy, allowed, side)
     write_output(to_line(prepared))
     return 0
 
 
 def read_document(data: bytes, observations: str | None = None) -> Conversation:
-    """Read a conversation from JSON. `observations` is a pattern as in `recognise`.
+    """Read a conversation from JSON. `observations` is a pattern as in `read_observations`.
 
     Raises:
         UsageError: the input is empty, not UTF-8, not JSON, nested too deeply, or not a conversation.
@@ -104,7 +104,7 @@ def prepare_document(
     history, edits = document.repaired.messages, 0
     every = call_lengths(history)
     asked = newest_calls(every)
-    for call in replay(history, strategy, budget, document.tools, side, at=asked):
+    for call in replay_strategy(history, strategy, budget, document.tools, side, at=asked):
         edits += call.view is not None and call.view.edited
         for event in call.events:
             write_error_line(side_line(event) if isinstance(event, SideCalled) else side_began_line(event))
@@ -118,10 +118,10 @@ def prepare_document(
         notes.append(f"the history is long: the strategy ran at the newest {len(asked):,} of {len(every):,} calls only")
     for note in notes:
         write_error_line(f"  ! {note}")
-    told = recognised(history)
+    told = describe_recognised(history)
     if told and (told != NONE_RECOGNISED or view.taken.get(FIT)):
         write_error_line(f"  ! {told}")
-    _tell_of_tools(strategy)
+    _warn_about_tools(strategy)
     if pending_turn(view.messages):
         write_error_line("  ! the last tool calls have no results yet: add them, or a server will refuse the messages")
     if view.tokens > view.limit:
@@ -148,7 +148,7 @@ def _written(document: Conversation, spec: str, view: View, edits: int, notes: S
     return {"messages": [written(message, own.get(message.id)) for message in view.messages], "report": report}
 
 
-def _asked(settings: Settings) -> Backend:
+def _side_backend(settings: Settings) -> Backend:
     """The model that a strategy may ask: the one in the settings, or the built-in reader if no server has it."""
     from thimble.models import make_reader
     from thimble.session.backends import Backends
@@ -156,7 +156,7 @@ def _asked(settings: Settings) -> Backend:
     notices: list[str] = []
     backends = Backends(settings, notices.append)
     try:
-        backend = backends.side_model("summariser") or backends.summariser(backends.first())
+        backend = backends.side_model("summariser") or backends.summariser(backends.first_backend())
     except ModelError as error:
         if settings.backend != "auto":
             raise
@@ -170,7 +170,7 @@ def _asked(settings: Settings) -> Backend:
     return backend
 
 
-def _tell_of_tools(strategy: Strategy) -> None:
+def _warn_about_tools(strategy: Strategy) -> None:
     brought = ", ".join(getattr(strategy, "tools", ()))
     if brought:
         write_error_line(f"  ! the strategy needs the tool {brought}: your program must offer it to the model")

@@ -7,7 +7,7 @@ from shutil import get_terminal_size
 
 from thimble.agent.events import Answered, Asked, Event
 from thimble.repl.screen.exchange import Lines
-from thimble.repl.screen.footer import footer
+from thimble.repl.screen.footer import footer_line
 from thimble.repl.screen.sanitise import clean
 from thimble.repl.screen.streams import write_error_line, write_output
 from thimble.repl.screen.theme import console_for
@@ -41,7 +41,7 @@ class Printer(Lines):
                     self.begin()
                     write_output(f"{answer}\n")
                 self._line("passage", passage_line(event))
-                write_error_line(footer(self.session.agent, self._columns))
+                write_error_line(footer_line(self.session.agent, self._columns))
                 self._line("note", f"  ! {unread_line(event.invented)}" if event.invented else "")
             case _:
                 super().show(event)
@@ -56,7 +56,7 @@ class Printer(Lines):
     def _say(self, text: str) -> None:
         self._open += text
 
-    def _end_said(self, called: bool) -> None:
+    def _end_reply_text(self, called: bool) -> None:
         said, self._open = self._open.strip(), ""
         if said and called:
             write_error_line(f"model: {said}" if self._plain else f"  {said}")

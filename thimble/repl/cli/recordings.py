@@ -14,7 +14,7 @@ from thimble.commands.replayed_seconds import WORD_LETTERS, replayed_seconds
 from thimble.corpus.reading import file_bytes
 from thimble.models import READER
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.models.pace import machines
+from thimble.models.pace import parse_machines
 from thimble.session.bounded import MOST_BYTES
 from thimble.session.journal import folder
 from thimble.session.journal.lines import Line
@@ -53,13 +53,15 @@ def choose_recording(
         if getattr(given, flag) is not None:
             raise UsageError(f"--{flag} cannot be used with --replay", "leave one of them out")
     if not given.replay:
-        raise UsageError("--replay needs a recording", f"write --replay FILE, or one of these: {', '.join(shipped())}")
+        raise UsageError(
+            "--replay needs a recording", f"write --replay FILE, or one of these: {', '.join(list_shipped())}"
+        )
     recording = load_recording(given.replay, settings.session_dir)
     pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL), recording.lines, settings.hardware)
     if steps and (headless or settings.plain):
         raise UsageError("--pace key needs a conversation in a terminal", "take original, a factor such as 2x, or 0")
     playback = Playback(recording, given.replay, pacing, steps)
-    if pace and machines(pace, settings.hardware):
+    if pace and parse_machines(pace, settings.hardware):
         playback.notices.append(f"Playing at the pace of the machine {pace}. The figures shown are the recorded ones.")
     return playback, playback_settings(settings, recording)
 
@@ -72,7 +74,7 @@ def load_recording(name: str, sessions: Path) -> Recording:
     try:
         path = Path(name).expanduser()
         if not os.path.lexists(path):
-            path = SHIPPED / f"{name}.jsonl" if name in shipped() else _kept(name, sessions)
+            path = SHIPPED / f"{name}.jsonl" if name in list_shipped() else _kept(name, sessions)
         return read_recording(file_bytes(path, MOST_BYTES), name)
     except (OSError, RuntimeError) as error:  # RuntimeError: an unknown ~user
         why = getattr(error, "strerror", "") or error
@@ -83,11 +85,11 @@ def _kept(name: str, sessions: Path) -> Path:
     try:
         return folder.find_session(sessions, name)
     except UsageError:
-        fix = f"shipped are {', '.join(shipped())}; or give a file, or a saved session"
+        fix = f"shipped are {', '.join(list_shipped())}; or give a file, or a saved session"
         raise UsageError(f"there is no recording {name}", fix) from None
 
 
-def shipped() -> list[str]:
+def list_shipped() -> list[str]:
     """The names of the recordings that ship with thimble."""
     return sorted(path.relative_to(SHIPPED).with_suffix("").as_posix() for path in SHIPPED.glob("*/*.jsonl"))
 
@@ -100,7 +102,7 @@ def pace_of(text: str, lines: Sequence[Line] = (), rows: Mapping[str, Hardware] 
     """
     if text == KEY:
         return (lambda seconds, line: 0.0), True
-    if named := machines(text, rows):
+    if named := parse_machines(text, rows):
         made = replayed_seconds(lines, *named)
         return (lambda seconds, line: made.get(line.number, seconds)), False
     found = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)(x?)", "1x" if text == ORIGINAL else text.strip().lower())
@@ -108,12 +110,12 @@ def pace_of(text: str, lines: Sequence[Line] = (), rows: Mapping[str, Hardware] 
     if found and found[2] and number:
         return (lambda seconds, line: seconds / number), False
     if found and not found[2]:
-        return (lambda seconds, line: _letters(line) / WORD_LETTERS / number if number else 0.0), False
+        return (lambda seconds, line: _count_letters(line) / WORD_LETTERS / number if number else 0.0), False
     what = f"original, a factor such as 2x, tokens per second (0: at once), key, or a machine of {', '.join(rows)}"
     raise UsageError(f"--pace cannot be {text[:40]!r}", f"with --replay it takes {what}")
 
 
-def _letters(line: Line) -> int:
+def _count_letters(line: Line) -> int:
     return len(line.record.text) if isinstance(line.record, ReplyPiece) else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from thimble.commands.compact import compact as fold
+from thimble.commands.compact import compact_session as fold
 from thimble.repl.commands.command import command
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.sanitise import one_line

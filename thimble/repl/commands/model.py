@@ -18,7 +18,7 @@ def models(session: Session, text: str) -> list[Offer]:
     """The models, if the server answers soon, else at the next Tab; for a path, its completions."""
     if text.startswith(PATHS):
         return [(path, "a model's file") for path in complete_paths(text, ".gguf")]
-    return [(name, "") for name in session.backends.names_soon()]
+    return [(name, "") for name in session.backends.names_within_limit()]
 
 
 @command("model [NAME]", "Models and articles", completer=models)

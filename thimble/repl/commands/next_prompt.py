@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from thimble.commands.forecast import Forecast, forecast
+from thimble.commands.forecast import Forecast, forecast_prompt
 from thimble.repl.screen.theme import say
 from thimble.session import figures
 from thimble.session.session import Session
@@ -12,7 +12,7 @@ from thimble.session.session import Session
 
 def say_next_prompt(session: Session, console: Console) -> None:
     """Print the tokens of the next prompt, as far as they can be known without asking a model."""
-    next_ = forecast(session)
+    next_ = forecast_prompt(session)
     tokens = figures.format_tokens(next_.tokens, session.agent.backend.counter.exact)
     share = figures.format_share(next_.tokens, next_.limit)
     unless = "" if next_.settled else " before the strategy acts"

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
-from thimble.agent.override import Deed
+from thimble.agent.override import Decision
 from thimble.repl.commands.command import Offer, command
 from thimble.repl.commands.context.listing import first_words
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import speaker_name
-from thimble.session.override import override
+from thimble.session.override import override_message
 from thimble.session.session import Session
 
-DEEDS: dict[str, tuple[Deed, str]] = {
+DECISIONS: dict[str, tuple[Decision, str]] = {
     "pin": ("pinned", ": every prompt will hold it whole"),
     "drop": ("dropped", ": no prompt will hold it"),
     "edit": ("edited", ": every prompt will hold your text instead"),
@@ -65,7 +65,7 @@ def edit(session: Session, rest: str, console: Console) -> None:
 
 
 def _decide(session: Session, name: str, rest: str, console: Console) -> None:
-    deed, effect = DEEDS["off" if rest.startswith("off ") else name]
+    deed, effect = DECISIONS["off" if rest.startswith("off ") else name]
     number, _, text = rest.removeprefix("off ").partition(" ")
     if not (number.isdecimal() and len(number) < 10 and bool(text.strip()) == (deed == "edited")):
         what, new = (" and the new text", " TEXT") if name == "edit" else ("", "")
@@ -73,7 +73,7 @@ def _decide(session: Session, name: str, rest: str, console: Console) -> None:
             f"/{name} takes a message number{what}", f"write /{name} 5{new}, or /{name} off 5; /context lists them"
         )
     agent, before = session.agent, session.agent.state.overrides
-    turn = override(session, int(number), deed, text.strip())
+    turn = override_message(session, int(number), deed, text.strip())
     places, now = {agent.history[at - 1].id: at for at in turn}, agent.state.overrides
     replaced = [f"message {places[id_]} {one.deed}" for id_, one in before.items() if now.get(id_) != one]
     whole = f", with its whole turn, {turn[0]} to {turn[-1]}" if deed == "dropped" and len(turn) > 1 else ""

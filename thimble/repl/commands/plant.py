@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from thimble.agent.events import Planted
-from thimble.commands.forecast import forecast
+from thimble.commands.forecast import forecast_prompt
 from thimble.commands.why import why
 from thimble.repl.commands.command import command
 from thimble.repl.screen.sanitise import one_line
@@ -47,7 +47,7 @@ def description(session: Session, planted: Planted) -> list[tuple[str, str]]:
 
 
 def _next(session: Session, place: int) -> str:
-    view = forecast(session).view
+    view = forecast_prompt(session).view
     if view is None:
         return "Its fate in the next prompt is not known in advance."
     return f"In the next prompt it is {view.fates[place - 1]}: {one_line(why(view, place - 1))}."

@@ -42,20 +42,20 @@ def predict(session: Session, text: str, console: Console) -> None:
         stay, of = len(guess.stays), len(guess.messages)
         say(console, f"The guess: {stay:,} of {count_noun(of, 'message')} stay unchanged.")
         if 0 < stay < of:
-            say(console, f"  {trace.cut_line(ranges(sorted(guess.stays)), console.width - 4)}", "name")
+            say(console, f"  {trace.cut_line(format_ranges(sorted(guess.stays)), console.width - 4)}", "name")
         say(console, "Ask your question: after the answer you will see your score.", "quiet")
     elif not session.agent.history:
         say(console, "There are no messages to guess about yet: ask a question first, or /plant a fact.")
     else:
         messages(session, console.width if is_drawn(console) else 160).show(console)
         if guessed := guess_of(session):
-            say(console, f"The guess so far: {ranges(sorted(guessed.stays)) or 'none'} stay.", "name")
+            say(console, f"The guess so far: {format_ranges(sorted(guessed.stays)) or 'none'} stay.", "name")
         say(console, HOW_TO_GUESS, "quiet")
 
 
 def show_reveal(session: Session, console: Console) -> None:
     """Print the score of the guess, if its prompt was sent."""
-    for text in reveal(session):
+    for text in reveal_score(session):
         if not is_drawn(console):
             say(console, text)
         elif text.startswith(" "):
@@ -88,13 +88,13 @@ def messages(session: Session, width: int) -> Table:
     return Table(title, ("number", "who", ">tokens", "last prompt", "first words"), rows)
 
 
-def ranges(numbers: Sequence[int]) -> str:
+def format_ranges(numbers: Sequence[int]) -> str:
     """Format ascending numbers as ranges: `1-4, 9, 12`."""
     runs = ([number for _, number in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]))
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def reveal(session: Session) -> list[str]:
+def reveal_score(session: Session) -> list[str]:
     """The score of the guess, in lines; [] until its prompt was sent. Returned once.
 
     The surprises follow: messages that did not stay, by fate and rule, then messages that stayed.
@@ -113,6 +113,6 @@ def reveal(session: Session) -> list[str]:
         at = places.get(guess.messages[number - 1].id)
         rule = "gone from the history" if at is None else f"{view.fates[at]}: {one_line(why(view, at))}"
         went.setdefault(rule, []).append(number)
-    told += [f"  guessed to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
+    told += [f"  guessed to stay, but {format_ranges(numbers)} {rule}" for rule, numbers in went.items()]
     kept = sorted(stayed - guess.stays)
-    return told + [f"  guessed to change, but stayed: {ranges(kept)}"] * bool(kept)
+    return told + [f"  guessed to change, but stayed: {format_ranges(kept)}"] * bool(kept)

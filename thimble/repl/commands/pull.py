@@ -33,16 +33,16 @@ def pull(session: Session, name: str, console: Console) -> None:
         try:
             for step in steps:
                 done, total = step.done_bytes, step.total_bytes
-                tell(words(step))
-                if words(step) != told and not is_drawn(console):
-                    told = words(step)
+                tell(describe_progress(step))
+                if describe_progress(step) != told and not is_drawn(console):
+                    told = describe_progress(step)
                     console.print(told)
         except KeyboardInterrupt:
             raise Stopped(_kept(name, done, total)) from None
     console.print(f"{one_line(name)} is ready. To use it: /model {one_line(name)}")
 
 
-def words(step: PullProgress) -> str:
+def describe_progress(step: PullProgress) -> str:
     """`pulling 2bada8a74506, 30% of 4.7 GB`: the server's status and progress, in tenths. Safe to print."""
     size, tenths = step.total_bytes, 10 * step.done_bytes // step.total_bytes if step.total_bytes else 0
     return one_line(step.status)[:24] + (f", {tenths}0% of {filesize.decimal(size)}" if tenths else "")

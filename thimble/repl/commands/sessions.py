@@ -19,14 +19,14 @@ from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import cut_line
 from thimble.session import figures
 from thimble.session.journal import folder as kept
-from thimble.session.journal.folder import Listed
+from thimble.session.journal.folder import ListedSession
 from thimble.session.journal.records import Named
 from thimble.session.session import Session
 from thimble.tools.wording import count_noun
 
 ONE_SHOTS = "-p"
-MOST_SHOWN = 12
-MOST_OFFERED = 40
+MAX_SHOWN = 12
+MAX_OFFERED = 40
 QUESTION_WIDTH, NAME_WIDTH = 60, 40
 TABLE_COLUMNS = ("session", ">last", "first question")
 
@@ -62,13 +62,13 @@ def _list(session: Session, words: str, console: Console) -> None:
     else:
         found = talks
     title = f"{count_noun(len(found), noun)}{about} in {one_line(str(folder))}"
-    rows = [_row(one, one.path == session.journal.path) for one in found[:MOST_SHOWN]]
+    rows = [_row(one, one.path == session.journal.path) for one in found[:MAX_SHOWN]]
     if rows:
         Table(f"{title}, the newest first", TABLE_COLUMNS, rows).show(console)
     else:
         say(console, f"{title}.")
-    if len(found) > MOST_SHOWN:
-        rest = f"{len(found) - MOST_SHOWN:,} older ones are not shown: /sessions WORDS searches all of them."
+    if len(found) > MAX_SHOWN:
+        rest = f"{len(found) - MAX_SHOWN:,} older ones are not shown: /sessions WORDS searches all of them."
         say(console, rest, "quiet")
     if found is talks and len(talks) < len(paths):
         aside = f"{count_noun(len(paths) - len(talks), 'one-shot')} (-p) not shown: /sessions {ONE_SHOTS} lists them."
@@ -108,7 +108,7 @@ def save(session: Session, text: str, console: Console) -> None:
 def offers(session: Session, _: str) -> Iterator[Offer]:
     """The completions of /load: the newest conversations, by name if they have one, with their first question."""
     every = map(kept.list_session, kept.session_paths(session.settings.session_dir))
-    for one in islice((one for one in every if not one.one_shot), MOST_OFFERED):
+    for one in islice((one for one in every if not one.one_shot), MAX_OFFERED):
         if one.path != session.journal.path:
             yield one.name or one.id, cut_line(one_line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
 
@@ -133,12 +133,12 @@ def load(session: Session, wanted: str, console: Console) -> None:
     if journal.error:
         what = f"this session would be lost: its file cannot be written ({journal.error})"
         raise UsageError(what, "make room on the disk, then /load again")
-    session.load(*kept.reopen(session.settings, path))
+    session.load(*kept.reopen_session(session.settings, path))
     if session.successor:
         show_resumed(session.successor, console)
 
 
-def _row(one: Listed, here: bool) -> tuple[str, str, str]:
+def _row(one: ListedSession, here: bool) -> tuple[str, str, str]:
     question = cut_line(one_line(one.questions[0]), QUESTION_WIDTH) if one.questions else "nothing was asked"
     more = [
         one.id if one.name else "",

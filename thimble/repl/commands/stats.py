@@ -18,13 +18,13 @@ from thimble.agent.view import View
 from thimble.commands.replay import limit_name
 from thimble.models.prices import by_timings
 from thimble.repl.commands.command import command, one_of
-from thimble.repl.screen.footer import level
+from thimble.repl.screen.footer import budget_level
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
 from thimble.session.session import Session
-from thimble.session.totals import price_calls, totals
+from thimble.session.totals import add_up, price_calls
 from thimble.tools.wording import count_noun
 
 CHARTED_CALLS = 60
@@ -53,15 +53,20 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
     card = agent.price_card()
     show_chart(ledger.calls, console)
     limit = limit_name(ledger.prepared.strategy if ledger.prepared else "")
-    tables = [by_kind(view, agent.budget(agent.schemas()), exact, limit)]
+    tables = [tokens_by_kind(view, agent.budget(agent.schemas()), exact, limit)]
     if ledger.calls and rest:
-        tables += [by_exchange(ledger), by_purpose(ledger, card), without_management(ledger), by_maker(ledger, exact)]
+        tables += [
+            by_exchange(ledger),
+            by_purpose(ledger, card),
+            without_management(ledger),
+            tokens_by_maker(ledger, exact),
+        ]
     for table in (each for each in tables if each.rows):
         if rest:
             console.print()
         table.show(console)
     if ledger.calls and not rest:
-        for words in in_all(ledger, card):
+        for words in cost_lines(ledger, card):
             say(console, words)
     for text, style in remarks(ledger):
         say(console, text, style)
@@ -69,7 +74,7 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
         say(console, "/stats all: each exchange, answers and summaries, what made the prompts smaller", "quiet")
 
 
-def in_all(ledger: Ledger, card: Prices) -> Iterable[str]:
+def cost_lines(ledger: Ledger, card: Prices) -> Iterable[str]:
     """A line for the cost of all calls, and one for their prompts with the whole history in each."""
     _, calls, prompt, cached, out, cost, _, *dollars = by_purpose(ledger, card).rows[-1]
     (_, _, whole, ratio), *_ = without_management(ledger).rows
@@ -100,7 +105,7 @@ def price_line(agent: Agent) -> str:
     return f"prices per token: computed 1 · cached {card.cached:.3g} · output {card.output:.3g}{dollars} ({origin})"
 
 
-def by_kind(view: View, budget: Budget, exact: bool, limit: str = "budget") -> Table:
+def tokens_by_kind(view: View, budget: Budget, exact: bool, limit: str = "budget") -> Table:
     """Tokens in the history and in the view, and its share of the limit, by kind: system prompt, questions, schemas.
 
     A turn is T = (reasoning, action, observation). Observations are most of it: 84 % of one of SWE-agent (The
@@ -138,11 +143,11 @@ def _kinds(messages: Iterable[Message], budget: Budget, inserted: Sequence[int] 
 def by_purpose(ledger: Ledger, card: Prices) -> Table:
     """The cost of answers, summaries and other calls to a model, in computed prompt tokens."""
     names = dict.fromkeys(["answer", *(call.purpose for call in ledger.calls)])
-    whole = price_calls(totals(ledger.calls), card)
+    whole = price_calls(add_up(ledger.calls), card)
     groups = [(name, [call for call in ledger.calls if call.purpose == name]) for name in names]
     rows = []
     for name, calls in [*groups, ("total", ledger.calls)]:
-        spent = totals(calls)
+        spent = add_up(calls)
         amounts = map(figures.format_amount, (spent.prompt, spent.cached, spent.output))
         rows.append((name, str(spent.calls), *amounts, *_cost(calls, whole, card)))
     columns = ("", ">calls", ">prompt", ">cached", ">out", ">cost", ">share", *((">dollars",) if card.dollars else ()))
@@ -151,7 +156,7 @@ def by_purpose(ledger: Ledger, card: Prices) -> Table:
 
 def _cost(calls: Sequence[Call], whole: float | None, card: Prices) -> Iterable[str]:
     """The cost of calls, its share of the whole, and its dollars."""
-    costs, spent = [price_calls(call, card) for call in calls], totals(calls)
+    costs, spent = [price_calls(call, card) for call in calls], add_up(calls)
     price, known = sum(filter(None, costs)), None not in costs
     exact = spent.prompt.exact and spent.cached.exact and spent.output.exact
     mark = "≥" * (not known) + "~" * (not exact)
@@ -171,7 +176,7 @@ def by_exchange(ledger: Ledger) -> Table:
 
 
 def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:
-    spent = totals(calls)
+    spent = add_up(calls)
     amounts = map(figures.format_amount, (spent.prompt, spent.cached, spent.prefill, spent.output))
     return (name, str(spent.turns), *amounts, f"{spent.seconds:.1f}" if any(call.began for call in calls) else "?")
 
@@ -181,12 +186,12 @@ def without_management(ledger: Ledger) -> Table:
 
     A call without a strategy, such as one that warms up the model, counts on neither side.
     """
-    spent = totals(call for call in ledger.calls if call.strategy)
+    spent = add_up(call for call in ledger.calls if call.strategy)
     answers = [call for call in ledger.calls if call.purpose == "answer"]
     raw_peak = max((call.raw_prompt for call in answers), default=0)
     peak = max((call.prompt.tokens or 0 for call in answers), default=0)
     rows = [
-        (name, was, figures.format_tokens(raw, False), _ratio(tokens, raw))
+        (name, was, figures.format_tokens(raw, False), _format_ratio(tokens, raw))
         for name, was, tokens, raw in (
             ("prompt tokens, all calls", figures.format_amount(spent.prompt), spent.prompt.tokens, spent.raw_prompt),
             (
@@ -201,7 +206,7 @@ def without_management(ledger: Ledger) -> Table:
     return Table("The same calls with the whole history in each", ("", ">actual", ">whole", ">ratio"), rows)
 
 
-def _ratio(tokens: int | None, raw: int) -> str:
+def _format_ratio(tokens: int | None, raw: int) -> str:
     """`1.4× less`: the tokens relative to those without a strategy."""
     if not tokens or not raw:
         return "?"
@@ -210,7 +215,7 @@ def _ratio(tokens: int | None, raw: int) -> str:
     return "the same" if factor == "1.0" else f"{factor}× {'more' if more else 'less'}"
 
 
-def by_maker(ledger: Ledger, exact: bool) -> Table:
+def tokens_by_maker(ledger: Ledger, exact: bool) -> Table:
     """The tokens that each strategy, each of its parts and `fit` took out of the prompts."""
     known = [call.taken for call in ledger.calls if call.taken]
     rows = []
@@ -219,12 +224,12 @@ def by_maker(ledger: Ledger, exact: bool) -> Table:
         acted = sum(map(bool, its))
         if acted or name != FIT:
             last = known[-1].get(name, 0)
-            amounts = (_less(tokens, exact) for tokens in (last, sum(its)))
+            amounts = (_format_saving(tokens, exact) for tokens in (last, sum(its)))
             rows.append((name, *amounts, f"{acted or 'none'} of {len(its)}"))
     return Table("What made the prompts smaller, in tokens", ("", ">the last", ">all", ">calls"), rows)
 
 
-def _less(tokens: int, exact: bool) -> str:
+def _format_saving(tokens: int, exact: bool) -> str:
     return f"{'−' * (tokens < 0)}{figures.format_tokens(abs(tokens), exact)}" if tokens else "nothing"
 
 
@@ -266,7 +271,7 @@ def chart(calls: Sequence[Call], step: int) -> list[Text]:
         for call in calls:
             eighths = round((call.prompt.tokens or 0) / scale * CHART_ROWS * 8) - row * 8
             bar = EIGHTHS[max(0, min(8, eighths))]
-            drawn.append(*((empty, "quiet") if bar == " " else (bar, level(call.prompt.tokens, call.limit))))
+            drawn.append(*((empty, "quiet") if bar == " " else (bar, budget_level(call.prompt.tokens, call.limit))))
             drawn.append(empty * (step - 1), style="quiet")
         rows.append(drawn)
     return rows

@@ -29,7 +29,7 @@ HINTS = (
 
 def specs(session: object, text: str) -> Iterator[Offer]:
     """Completions of a SPEC, each with the whole text before it."""
-    from thimble.strategies.parameter import as_in_the_paper, parameters
+    from thimble.strategies.parameter import as_in_the_paper, parameters_of
     from thimble.strategies.spec import parse_spec
     from thimble.strategies.table import kind_of, strategy_names
 
@@ -39,7 +39,7 @@ def specs(session: object, text: str) -> Iterator[Offer]:
         yield from ((done + path, "your strategy") for path in complete_paths(part, ".py"))
         return
     kind = kind_of(last.name) if last.name in strategy_names() else None
-    taken = {p.name: p for p in parameters(kind)} if kind else {}
+    taken = {p.name: p for p in parameters_of(kind)} if kind else {}
     if ":" not in part:
         yield from ((done + known, meaning) for known, meaning in strategies())
         if taken:
@@ -85,7 +85,7 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     /strategy ./mine.py watch reloads the file whenever you save it. /help strategy NAME explains one strategy.
     """
     from thimble.strategies.parameter import as_in_the_paper
-    from thimble.strategies.spec import PAPER, Kind, parse_spec
+    from thimble.strategies.spec import PAPER, PartSource, parse_spec
     from thimble.strategies.table import STRATEGIES
 
     if not spec:
@@ -97,7 +97,7 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     watched = " Changes to its file take effect at your next line." if watch else ""
     say(console, f"The strategy is now {one_line(session.spec)}. It starts fresh from the full history.{watched}")
     for part in parse_spec(session.spec):
-        if part.kind is Kind.OURS and PAPER in part.settings.split(","):
+        if part.kind is PartSource.OURS and PAPER in part.settings.split(","):
             say(console, f"{part.name}:{PAPER} is {as_in_the_paper(STRATEGIES[part.name])}.", "quiet")
     say_next_prompt(session, console)
 
@@ -132,7 +132,7 @@ def show_one(name: str, console: Console) -> None:
         UsageError: there is no strategy of this name.
     """
     from thimble.plugins import package, plugins
-    from thimble.strategies.parameter import as_in_the_paper, parameters
+    from thimble.strategies.parameter import as_in_the_paper, parameters_of
     from thimble.strategies.table import FAMILIES, asks_a_model, kind_of
 
     kind = kind_of(name)
@@ -144,7 +144,7 @@ def show_one(name: str, console: Console) -> None:
         say(console, paragraph)
         if is_drawn(console):
             console.print()
-    taken = parameters(kind)
+    taken = parameters_of(kind)
     if taken:
         rows = [(p.name, p.shown, p.legal, p.meaning) for p in taken]
         Table("Parameters", ("name", "default", "takes", "meaning"), rows).show(console)
@@ -183,9 +183,9 @@ def first_sentence(kind: type) -> str:
 
 
 def _defaults(kind: type, between: str = " ") -> str:
-    from thimble.strategies.parameter import parameters
+    from thimble.strategies.parameter import parameters_of
 
-    return between.join(f"{parameter.name}={parameter.shown}" for parameter in parameters(kind))
+    return between.join(f"{parameter.name}={parameter.shown}" for parameter in parameters_of(kind))
 
 
 def _legal(parameter: Parameter) -> str:

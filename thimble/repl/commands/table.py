@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from thimble.agent.errors import ThimbleError, UsageError, did_you_mean
-from thimble.commands.tour import Ran
+from thimble.commands.tour import CommandRan
 from thimble.repl.commands.command import Command
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import is_drawn, say
@@ -50,7 +50,7 @@ COMMANDS: dict[str, Command] = {
     if isinstance(value, Command)
 }
 """By name, in the order of /help."""
-ASKED_FOR = {
+SUGGESTED_COMMANDS = {
     "recall": "/context N shows message N",
     "show": "/context N shows message N",
     "fit": "/help budget explains fit",
@@ -65,7 +65,11 @@ def find_command(word: str) -> Command:
     if f"/{name}" in known:
         return known[f"/{name}"]
     rest = "/help lists the commands; nothing was sent"
-    fix = f"{ASKED_FOR[name]}; {rest}" if name in ASKED_FOR else did_you_mean(name and f"/{name}", known, rest)
+    fix = (
+        f"{SUGGESTED_COMMANDS[name]}; {rest}"
+        if name in SUGGESTED_COMMANDS
+        else did_you_mean(name and f"/{name}", known, rest)
+    )
     raise UsageError(f"there is no command /{name[:40]}", fix)
 
 
@@ -77,11 +81,11 @@ def run_command(session: Session, text: str, console: Console) -> str | None:
     """
     word, rest = [*text.split(None, 1), "", ""][:2]
     if session.playback:
-        session.playback.typed(text)  # even for an unknown command, or the recording would offer it for ever
+        session.playback.note_input(text)  # even for an unknown command, or the recording would offer it for ever
     command, rest = find_command(word), rest.strip()
     session.catch_up()
     session.reload()
-    session.typed(text)
+    session.note_command(text)
     if rest and command.takes in ("", "[all]") and f"[{rest}]" != command.takes:
         takes = "only the argument all" if command.takes else "no arguments"
         fix = f"write {word[:40]}{f' or {word[:40]} all' * bool(command.takes)}"
@@ -89,7 +93,7 @@ def run_command(session: Session, text: str, console: Console) -> str | None:
     if command.name == "quit":
         return None
     question = command.run(session, rest, console) or ""
-    session.see(Ran(command.name))
+    session.notify_watchers(CommandRan(command.name))
     return question
 
 

@@ -10,12 +10,12 @@ from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Call
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
-from thimble.commands.timeline import Span, Timeline, timeline
+from thimble.commands.timeline import Span, Timeline, make_timeline
 from thimble.models import READER
 from thimble.models.hardware import Hardware, fit_hardware, largest_summary
-from thimble.models.pace import machines
+from thimble.models.pace import parse_machines
 from thimble.repl.commands.command import command, one_of
-from thimble.repl.screen.gantt import SPAN_KINDS, chart, name_of
+from thimble.repl.screen.gantt import SPAN_KINDS, draw_chart, name_of
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
@@ -35,24 +35,24 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
     for the tools, and for the time in which the agent waited for a side model. Below come the sums, and whether the
     summary in use pays (CoMem, Eq. 8).
     """
-    which = _which(session, rest)
-    of = timeline(session.agent.ledger, which)
+    which = _parse_exchange(session, rest)
+    of = make_timeline(session.agent.ledger, which)
     name = f"Exchange {which}" if which else "The session"
     if not of.steps:
         say(console, f"{name} has no timeline: no finished step has a recorded time.")
         return
     say(console, f"{name}: {figures.format_duration(of.seconds)}", "bold")
     _show_steps(of, console)
-    for text in sums(of):
+    for text in describe_seconds(of):
         say(console, text)
     if of.unplaced:
         left = count_noun(len(of.unplaced), "step")
         say(console, f"Left out: {left} without a recorded start time.")
-    for text in bound(session) if which in (None, session.agent.ledger.exchanges) else ():
+    for text in explain_bound(session) if which in (None, session.agent.ledger.exchanges) else ():
         say(console, text)
 
 
-def _which(session: Session, words: str) -> int | None:
+def _parse_exchange(session: Session, words: str) -> int | None:
     """The number of the exchange to show; None for the whole session. Raises UsageError."""
     last = session.agent.ledger.exchanges
     if words == "all":
@@ -69,7 +69,7 @@ def _which(session: Session, words: str) -> int | None:
 def _show_steps(of: Timeline, console: Console) -> None:
     """Print the chart, or a line for each span in plain output."""
     if is_drawn(console):
-        made = chart(of, console.width)
+        made = draw_chart(of, console.width)
         for row in made.rows:
             console.print(row, overflow="crop")
         if made.hidden:
@@ -78,18 +78,18 @@ def _show_steps(of: Timeline, console: Console) -> None:
             say(console, said, "quiet")
     else:
         spans = sorted(of.spans, key=lambda span: span.began)
-        rows = [(f"from {span.began - spans[0].began:.3f} s", words(span)) for span in spans]
+        rows = [(f"from {span.began - spans[0].began:.3f} s", describe_span(span)) for span in spans]
         Table("Step by step:", ("", ""), rows).show(console)
 
 
-def words(span: Span) -> str:
+def describe_span(span: Span) -> str:
     """`agent qwen3:8b: decode, 1.5 s`: the activity of a span, and the purpose of a side model."""
     what = one_line(span.what) if span.kind == "tool" else SPAN_KINDS[span.kind][3]
     purpose = f", for {one_line(span.what)}" if span.lane.role in ("memory", "side", "waiting") else ""
     return f"{name_of(span.lane)}: {what}, {figures.format_duration(span.seconds)}{purpose}"
 
 
-def sums(of: Timeline) -> Iterator[str]:
+def describe_seconds(of: Timeline) -> Iterator[str]:
     """The seconds in words: in all, of the agent, side models and tools, and of waits for side models."""
     took = figures.format_duration
     sides = of.busy("memory", "side")
@@ -100,7 +100,7 @@ def sums(of: Timeline) -> Iterator[str]:
         yield f"side models beside the agent {took(of.overlapped)} · the agent waited {took(of.waited)}{saved}"
 
 
-def bound(session: Session) -> Iterator[str]:
+def explain_bound(session: Session) -> Iterator[str]:
     """Whether the summaries of the newest prompt pay (CoMem, Eq. 6 to 8).
 
     Computed for the machine of --pace, if the agent's model keeps its pace, else from the timings of this session.
@@ -117,7 +117,7 @@ def bound(session: Session) -> Iterator[str]:
     stands = f"The summary of {figures.format_tokens(short, mark)} tokens replaces {figures.format_tokens(full, mark)}"
     model = agent.ledger.prepared.model if agent.ledger.prepared else agent.backend.id
     answers = [call for call in agent.ledger.calls if call.purpose == "answer" and call.model == model]
-    described, written = _machine(session, model), _written_for_each(agent.ledger.calls)
+    described, written = _machine(session, model), _tokens_per_summary(agent.ledger.calls)
     hardware = described or fit_hardware(answers)
     if hardware is None:
         yield f"{stands}. Whether that pays is unknown: it takes three timed calls with contexts of different sizes."
@@ -125,17 +125,17 @@ def bound(session: Session) -> Iterator[str]:
         yield f"{stands}. Whether that pays is unknown: the server does not report the tokens that it wrote."
     else:
         source = f"{session.settings.pace.partition(',')[0].strip()}, described: " if described else ""
-        yield f"{stands} and {_judged(hardware, source, short, full, written)}"
+        yield f"{stands} and {_judge_bound(hardware, source, short, full, written)}"
 
 
 def _machine(session: Session, model: ModelId) -> Hardware | None:
     """The machine of --pace, if this model keeps its pace; None for a model that runs at its own."""
     settings = session.settings
-    pair = machines(settings.pace, settings.hardware)
+    pair = parse_machines(settings.pace, settings.hardware)
     return pair[0] if pair and model.backend == READER and not session.playback else None
 
 
-def _judged(hardware: Hardware, source: str, short: int, full: int, written: int) -> str:
+def _judge_bound(hardware: Hardware, source: str, short: int, full: int, written: int) -> str:
     most = largest_summary(hardware, full, written)
     slower = f"{hardware.slope * 1e6:.3g} ms more per written token for each 1,000 of context"
     rate = f"{hardware.prefill:,.0f} tokens/s of prefill, {slower}"
@@ -145,7 +145,7 @@ def _judged(hardware: Hardware, source: str, short: int, full: int, written: int
     return f"{'pays' if short <= most else 'does not pay'}: one of up to {most:,} tokens would (CoMem, Eq. 8), {by}."
 
 
-def _written_for_each(calls: list[Call]) -> int | None:
+def _tokens_per_summary(calls: list[Call]) -> int | None:
     """The tokens that the agent wrote per summary, on average; None if unknown."""
     outputs = [call.output.tokens for call in calls if call.purpose == "answer"]
     made = sum(call.purpose in SUMMARISERS for call in calls)

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from thimble.agent.errors import UsageError
-from thimble.commands.tour import TOURS, Tour, put_on, save_progress, tour_of
+from thimble.commands.tour import TOURS, Tour, save_progress, start_tour, tour_of
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.sanitise import clean
 from thimble.repl.screen.theme import is_drawn, say
@@ -32,36 +32,36 @@ def tour(session: Session, text: str, console: Console) -> None:
     if word and word not in (*TOURS, "skip", "stop"):
         raise UsageError(f"there is no tour {text[:40]!r}", f"write /tour NAME: {', '.join(TOURS)}")
     if word == "stop":
-        put_on(session, None)
+        start_tour(session, None)
         say(console, "The tour is over; the session continues.")
         return
     if word == "skip" and there:
-        there.go_on()
+        there.advance()
     elif word or there is None:
         there = Tour(word or TOURS[0])
-        put_on(session, there)
+        start_tour(session, there)
     there.said = False
     say(console, f"The tour of {there.title}. Ask anything in between: it waits. /tour comes back, /tour stop ends it.")
 
 
-def guide(session: Session, console: Console) -> None:
+def advance_tour(session: Session, console: Console) -> None:
     """Advance past the steps that are done, and print the next one: in full the first time, then in a line."""
     if here := tour_of(session):
-        here.see(session)
+        here.on_event(session)
         while here.is_seen:
             if here.step and not here.said:
                 say(console, f"Step {here.at + 1} of {len(here.steps)} is done already: {here.step.line}", "quiet")
             if here.step and here.step.after:
                 _show(console, Text("✓ " if is_drawn(console) else "seen", "mark"), here.step.after)
-            here.go_on()
-            here.see(session)
+            here.advance()
+            here.on_event(session)
         if here.step is None:
             others = " and ".join(f"/tour {name}" for name in TOURS if name != here.name)
             _show(console, Text(), f"That was the tour of {here.title}. Next: {others}. The session continues.")
-            put_on(session, None)
+            start_tour(session, None)
             return
         if here.said:
-            say(console, waiting(here), "quiet")
+            say(console, waiting_line(here), "quiet")
         else:
             here.said = True
             _show(
@@ -73,9 +73,9 @@ def guide(session: Session, console: Console) -> None:
         save_progress(session, here)
 
 
-def waiting(tour: Tour) -> str:
+def waiting_line(tour: Tour) -> str:
     """A line with the step that the tour waits for, and the command to come back."""
-    return f"The tour waits for {tour.missing} · resume: /tour (skip, stop)"
+    return f"The tour waits for {tour.describe_missing} · resume: /tour (skip, stop)"
 
 
 def _show(console: Console, head: Text, words: str) -> None:

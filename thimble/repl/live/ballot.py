@@ -40,7 +40,7 @@ class Ballot:
         for old in same[:-MOST_OF_ONE_ADDRESS] or [*self._votes][:-MOST_VOTERS]:
             del self._votes[old]
 
-    def see(self, event: Prepared) -> None:
+    def close(self, event: Prepared) -> None:
         """Close the ballot with the view of this prompt, which says which messages stayed."""
         self._guess.view = event.view
 

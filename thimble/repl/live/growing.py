@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING
 
 from thimble.agent.events import Changed, Prepared, Preparing, ReplyPiece, SideBegan, ToolCalled
 from thimble.agent.protocols import Sent, Waiting
-from thimble.repl.commands.export.page import Telling, Texts, embed_json
+from thimble.repl.commands.export.page import MessageTable, PageStream, embed_json
 from thimble.repl.live.ballot import Ballot
 from thimble.repl.screen.sanitise import Sanitiser
 from thimble.session.journal.records import Branched, Record, Switched
-from thimble.session.story import stories
+from thimble.session.story import read_stories
 
 if TYPE_CHECKING:
     from thimble.session.journal.journal import Journal
     from thimble.session.session import Session
 
 TICK_SECONDS = 0.1
-REST_TIMES = 4
+REST_FACTOR = 4
 """Seconds that the thread rests after a second of work, to leave the processor to the session."""
 LAST_SECONDS = 1.0
 """The longest wait at exit for the last events."""
 ENDED = b"event: ended\ndata: 0\n\n"
-UNSEEN = Preparing | Sent | Waiting | ToolCalled | SideBegan
+UnseenRecord = Preparing | Sent | Waiting | ToolCalled | SideBegan
 """Records that do not change the page."""
 
 
-class Growing:
+class LiveEvents:
     """The events of a session's live page: items, each with its number, kind and event, shared by all viewers.
 
     Pieces of a reply are dropped when it is in the history, votes when there are newer ones, and everything when
@@ -55,7 +55,7 @@ class Growing:
 
     # ---- for the viewers ----
 
-    def after(self, place: int, seconds: float) -> tuple[list[bytes], int]:
+    def events_after(self, place: int, seconds: float) -> tuple[list[bytes], int]:
         """The events after the item of this number, and the newest number; waits up to `seconds`. ENDED is the last.
 
         An unknown number gets all events.
@@ -75,7 +75,7 @@ class Growing:
             self._tell_votes()
         return True
 
-    def rest(self) -> None:
+    def wait_tick(self) -> None:
         """Wait a tick, or until the session has ended."""
         self._over.wait(TICK_SECONDS)
 
@@ -84,7 +84,7 @@ class Growing:
     def run(self) -> None:
         """Follow the session to its end, and make the events."""
         took = 0.0
-        while not self._ends.wait(max(TICK_SECONDS, REST_TIMES * took)):
+        while not self._ends.wait(max(TICK_SECONDS, REST_FACTOR * took)):
             began = perf_counter()
             self._go_on()
             took = perf_counter() - began
@@ -104,7 +104,7 @@ class Growing:
         if self._journal:
             self._journal.listener = None
 
-    def _tell(self, kind: str, value: object, instead_of: str = "") -> None:
+    def _add_event(self, kind: str, value: object, instead_of: str = "") -> None:
         """Add an event, and drop the events of the kind `instead_of`."""
         with self._changed:
             self._told += 1
@@ -114,7 +114,9 @@ class Growing:
 
     def _tell_votes(self) -> None:
         named = {"open": self._ballot, "counted": self._counted}
-        self._tell("votes", {name: one.fields() if one else None for name, one in named.items()}, instead_of="votes")
+        self._add_event(
+            "votes", {name: one.fields() if one else None for name, one in named.items()}, instead_of="votes"
+        )
 
     def _go_on(self) -> None:
         while self._session.successor:
@@ -133,14 +135,14 @@ class Growing:
             elif isinstance(record, ReplyPiece):
                 text = self._cleaners[record.kind].feed(record.text)
                 pieces += [(record.kind, text)] if text else []
-            elif self._take(number, record, at):
+            elif self._add_record(number, record, at):
                 self._is_new, pieces = True, []
         if self._is_new and self._telling.told.exchanges:
             self._is_new = False
-            self._tell("part", self._telling.part(), instead_of="said")
+            self._add_event("part", self._telling.next_part(), instead_of="said")
             self._open_ballot()
         if pieces:
-            self._tell("said", pieces)
+            self._add_event("said", pieces)
 
     def _read(self) -> None:
         """Start over with the current branch, from the journal."""
@@ -150,24 +152,24 @@ class Growing:
             self._heard.clear()
             self._journal = journal
             journal.listener = lambda *heard: self._heard.append(heard)
-        told = next(stories(*journal.read()))
-        self._telling, self._is_new = Telling(told, Texts(counter)), True
+        told = next(read_stories(*journal.read()))
+        self._telling, self._is_new = PageStream(told, MessageTable(counter)), True
         self._last = told.records[-1].number if told.records else 0
         with self._changed:
             self._items, self._ballot, self._counted = [], None, None
             self._cleaners.clear()
-            self._tell("anew", 0)
+            self._add_event("anew", 0)
             self._tell_votes()
 
-    def _take(self, number: int, record: Record, at: float) -> bool:
+    def _add_record(self, number: int, record: Record, at: float) -> bool:
         """Add one record to the story; return whether the page changes."""
         self._telling.told.add(number, at, record)
-        if isinstance(record, UNSEEN):
+        if isinstance(record, UnseenRecord):
             return False
         self._cleaners.clear()
         if isinstance(record, Prepared) and self._ballot:
             with self._changed:
-                self._ballot.see(record)
+                self._ballot.close(record)
                 self._counted, self._ballot = self._ballot if self._ballot.is_used else None, None
                 self._tell_votes()
         return True

@@ -22,8 +22,8 @@ from urllib.parse import urlsplit
 
 from thimble.agent.errors import UsageError
 from thimble.models.wire.address import is_loopback
-from thimble.repl.commands.export.page import SCRIPTS, about, asset, embed_json, html
-from thimble.repl.live.growing import ENDED, TICK_SECONDS, Growing
+from thimble.repl.commands.export.page import SCRIPTS, about, embed_json, html_page, read_asset
+from thimble.repl.live.growing import ENDED, TICK_SECONDS, LiveEvents
 from thimble.repl.screen.streams import write_error_line
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ HOW_TO_LISTEN = "write --live HOST:PORT, such as --live 192.168.1.20:8000, or ju
 @contextmanager
 def shown_live(session: Session, where: str) -> Iterator[str]:
     """Serve a session's live page at HOST:PORT until the block ends, and print its address. Raises UsageError."""
-    growing = Growing(session)
+    growing = LiveEvents(session)
     with LiveServer(where, growing) as server:
         for run in (growing.run, lambda: server.serve_forever(poll_interval=TICK_SECONDS)):
             threading.Thread(target=run, name="live", daemon=True).start()
@@ -67,7 +67,7 @@ class LiveServer(ThreadingMixIn, TCPServer):
     block_on_close = False
     request_queue_size = 200
 
-    def __init__(self, where: str, growing: Growing) -> None:
+    def __init__(self, where: str, growing: LiveEvents) -> None:
         host, port = _host_and_port(where)
         self.growing, self.token = growing, secrets.token_hex(8)
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -82,10 +82,10 @@ class LiveServer(ThreadingMixIn, TCPServer):
             raise UsageError(f"{where} means all addresses of this machine; no phone can open it", HOW_TO_LISTEN)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self.server_address[1]}/{self.token}/"
-        style = asset("page.css") + (LIVE_FOLDER / "live.css").read_text("utf-8")
-        script = "\n".join([*map(asset, SCRIPTS), (LIVE_FOLDER / "live.js").read_text("utf-8")])
+        style = read_asset("page.css") + (LIVE_FOLDER / "live.css").read_text("utf-8")
+        script = "\n".join([*map(read_asset, SCRIPTS), (LIVE_FOLDER / "live.js").read_text("utf-8")])
         data = embed_json({"about": about("live"), "branches": []})
-        self.page = "".join(html("live", style, script, [data], allowed="; connect-src 'self'")).encode()
+        self.page = "".join(html_page("live", style, script, [data], allowed="; connect-src 'self'")).encode()
 
     def hold(self, connection: socket.socket, address: str, most: int) -> None:
         """Count a connection as ASKING or ANSWERED. If there are too many, the busiest address loses its oldest."""
@@ -161,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
         return self._answer(HTTPStatus.NO_CONTENT if taken else HTTPStatus.CONFLICT)
 
     def _answer(self, status: HTTPStatus, body: bytes = b"", kind: str = "text/plain") -> None:
-        self._head(status, kind)
+        self._send_head(status, kind)
         self.send_header("Content-Length", str(len(body)))
         if body and "voter=" not in self.headers.get("Cookie", ""):
             own = f"voter={secrets.token_hex(8)}; HttpOnly; SameSite=Strict; Path=/{self.server.token}/"
@@ -169,7 +169,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _head(self, status: HTTPStatus, kind: str) -> None:
+    def _send_head(self, status: HTTPStatus, kind: str) -> None:
         """Send the status and the headers that all answers share; the request is complete."""
         self.server.hold(self.connection, self.client_address[0], ANSWERED)
         self.send_response(status)
@@ -179,16 +179,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def _stream(self) -> None:
         """Send server-sent events, at most one batch per tick. Source: HTML Living Standard, section 9.2."""
-        self._head(HTTPStatus.OK, "text/event-stream")
+        self._send_head(HTTPStatus.OK, "text/event-stream")
         self.end_headers()
         number = re.fullmatch(r"\d{1,9}", self.headers.get("Last-Event-ID", ""), re.ASCII)
         place, new = int(number[0]) if number else 0, list[bytes]()
         while ENDED not in new[-1:]:
-            new, place = self.server.growing.after(place, PING_SECONDS)
+            new, place = self.server.growing.events_after(place, PING_SECONDS)
             for text in (*new, f"event: place\nid: {place}\ndata: 0\n\n".encode()):
                 for at in range(0, len(text), UNSENT_BYTES):
                     self.wfile.write(text[at : at + UNSENT_BYTES])
-            self.server.growing.rest()
+            self.server.growing.wait_tick()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the terminal belongs to the session."""

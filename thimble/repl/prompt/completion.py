@@ -12,16 +12,16 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from thimble.agent.errors import ThimbleError
-from thimble.corpus.safe_open import open_below, walk
+from thimble.corpus.safe_open import open_below, walk_folder
 from thimble.repl.screen.sanitise import clean, one_line
 
 if TYPE_CHECKING:
     from thimble.repl.commands.command import Offer
     from thimble.session.session import Session
 
-LEAST_LETTERS = 3
+MIN_LETTERS = 3
 """Letters after which Tab completes names of articles and files in a question."""
-MOST_FILES = 2_000
+MAX_FILES = 2_000
 
 
 class Completions(Completer):
@@ -44,7 +44,7 @@ class Completions(Completer):
     def _offers(self, text: str) -> tuple[str, Iterable[Offer]]:
         if not text.startswith("/"):
             word = text.split()[-1] if text and not text[-1].isspace() else ""
-            return word, self._names() if len(word) >= LEAST_LETTERS else ()
+            return word, self._names() if len(word) >= MIN_LETTERS else ()
         from thimble.repl.commands.table import COMMANDS
 
         word, space, rest = text.partition(" ")
@@ -57,12 +57,12 @@ class Completions(Completer):
         """Names that a question may contain: articles, then files."""
         articles = () if self._session.reading.words else self._session.library.articles
         yield from ((article.slug, article.title) for article in articles)
-        yield from ((path, "file") for path in islice(_files(self._session.settings.files), MOST_FILES))
+        yield from ((path, "file") for path in islice(_files(self._session.settings.files), MAX_FILES))
 
 
 def _files(root: Path) -> Iterator[str]:
     """Paths below a folder, relative to it, without hidden ones; links are not followed."""
     with suppress(OSError), open_below(root, ()) as top:
-        for parts, status in walk(top, lambda name, is_folder: not name.startswith(".")):
+        for parts, status in walk_folder(top, lambda name, is_folder: not name.startswith(".")):
             if not isinstance(status, OSError):
                 yield "/".join(parts)

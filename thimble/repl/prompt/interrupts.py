@@ -25,8 +25,8 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         """Handle SIGINT."""
-        self._before = signal.signal(signal.SIGINT, self._hear)
-        self._told_before, sys.unraisablehook = sys.unraisablehook, self._lost
+        self._before = signal.signal(signal.SIGINT, self._on_sigint)
+        self._told_before, sys.unraisablehook = sys.unraisablehook, self._on_unraisable
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,14 +58,14 @@ class Interrupts:
             yield event
         raise KeyboardInterrupt
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _on_sigint(self, number: int, frame: FrameType | None) -> None:
         self._heard_one = True
         tidying = self._raised and sys.exc_info()[0]
         if self._may_raise and not tidying:
             self._raised = True
             raise KeyboardInterrupt
 
-    def _lost(self, unraisable: sys.UnraisableHookArgs) -> None:
+    def _on_unraisable(self, unraisable: sys.UnraisableHookArgs) -> None:
         """Repeat a Ctrl-C a moment later if it came in a finaliser, where Python drops exceptions."""
         if unraisable.exc_type is not KeyboardInterrupt:
             self._told_before(unraisable)

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from thimble.agent.errors import ThimbleError
 from thimble.agent.fates import Fate
 from thimble.agent.view import View
-from thimble.commands.forecast import Forecast, forecast
-from thimble.repl.screen.footer import Level, fitting, level
+from thimble.commands.forecast import Forecast, forecast_prompt
+from thimble.repl.screen.footer import Level, budget_level, fit_fields
 from thimble.repl.screen.sanitise import one_line
 from thimble.session import figures
 from thimble.strategies.paper_names import short_name
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BAR = 8
 PAUSE_SECONDS = 0.08
 """The pause in typing after which the meter looks again."""
-DEEDS: dict[Fate, str] = {
+FATE_WORDS: dict[Fate, str] = {
     "tidied": "tidies",
     "edited": "edits",
     "masked": "masks",
@@ -81,7 +81,7 @@ class Meter:
         began = self._round
         if self._warm:
             with suppress(Exception):
-                found = forecast(self._session, question)
+                found = forecast_prompt(self._session, question)
                 with self._changed:
                     if (began, question) == (self._round, self._wanted):  # else it was sent or edited meanwhile
                         self._known = (question, found)
@@ -95,19 +95,19 @@ class Meter:
         self._follow_to("" if text.startswith("/") else text.strip())
         spec = one_line(self._session.spec)
         if self._known is None:
-            return [("class:rest", " · ".join(fitting([self._session.reading.words or "next …", spec], width)))]
+            return [("class:rest", " · ".join(fit_fields([self._session.reading.words or "next …", spec], width)))]
         question, next_ = self._known
         agent = self._session.agent
         exact = agent.backend.counter.exact
         context = _context(next_, exact)
-        outlook = _outlook(next_, exact, bool(question))
+        outlook = _describe_next(next_, exact, bool(question))
         exchanges = [count_noun(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
         outlook = ["warming"] * self._session.is_warming + outlook
         fields = ["", *outlook, spec, one_line(agent.backend.id.called), *exchanges, *_advice(next_, exact)]
         room = width - cell_len("".join(shown for _, shown in context))
-        if len(fitting(fields, room)) < len(fields):
+        if len(fit_fields(fields, room)) < len(fields):
             fields[1 + len(outlook)] = short_name(spec)
-        return [*context, ("class:rest", " · ".join(fitting(fields, room)))]
+        return [*context, ("class:rest", " · ".join(fit_fields(fields, room)))]
 
     def _follow_to(self, question: str) -> None:
         with self._changed:
@@ -129,7 +129,7 @@ class Meter:
 
 
 def _context(next_: Forecast, exact: bool) -> list[Piece]:
-    how: Level = level(next_.tokens, next_.limit)
+    how: Level = budget_level(next_.tokens, next_.limit)
     filled = min(BAR, round(BAR * next_.tokens / next_.limit))
     figure = figures.format_budget_use(next_.tokens, next_.limit, exact)
     more = " + ?" * (next_.view is None and how != "over")
@@ -137,20 +137,20 @@ def _context(next_: Forecast, exact: bool) -> list[Piece]:
     return [("class:rest", "next "), (f"class:{how}", f"{bar} {figure}{more}")]
 
 
-def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:
+def _describe_next(next_: Forecast, exact: bool, asked: bool) -> list[str]:
     """The effect of Enter: a model that the strategy asks first, its acts, and the prefill."""
     view = next_.view
     if view is None:
         return ["the budget cannot hold it"] * (next_.tokens > next_.limit)
     prefill = [f"prefill {figures.format_tokens(view.prefill, exact)}"] if asked else []
-    return [*["asks a model first"] * next_.asks, *_acts(view, exact), *prefill]
+    return [*["asks a model first"] * next_.asks, *_describe_acts(view, exact), *prefill]
 
 
 def _advice(next_: Forecast, exact: bool) -> list[str]:
     return [f"tidy+ would save {figures.format_short(next_.tidy_saves, exact)}"] * bool(next_.tidy_saves)
 
 
-def _acts(view: View, exact: bool) -> list[str]:
-    deeds = [f"{DEEDS[fate]} {count:,}" for fate, count in view.acted.items() if count]
+def _describe_acts(view: View, exact: bool) -> list[str]:
+    deeds = [f"{FATE_WORDS[fate]} {count:,}" for fate, count in view.acted.items() if count]
     saved = f" −{figures.format_short(view.saved, exact)}" if view.saved > 0 else ""
     return [", ".join(deeds) + saved] if deeds else []

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 REDRAW_SECONDS = 0.2
-MOST_LINES = 10
+MAX_PASTE_LINES = 10
 """The longest paste that is shown in full."""
 AT_THE_END = "the recording has ended: Ctrl-D leaves"
 PROMPT_STYLE = Style.from_dict(
@@ -107,7 +107,7 @@ class TerminalPrompt:
             [("class:glyph", GLYPH)],
             multiline=True,
             prompt_continuation=" " * len(GLYPH),
-            history=InMemoryHistory() if stage else open_history(self._pastes.whole),
+            history=InMemoryHistory() if stage else open_history(self._pastes.restore_pastes),
             auto_suggest=AutoSuggestFromHistory(),
             placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
             completer=DynamicCompleter(lambda: self._completions),
@@ -136,7 +136,7 @@ class TerminalPrompt:
         words = FormattedText([("class:name", name), ("class:rest", f"{rest}\n")])
         self._prompt.app.print_text(words, self._style)
 
-    def hear(self) -> None:
+    def take_typeahead(self) -> None:
         """Take the keys pressed before the prompt. A terminal sends Enter as Ctrl-J until raw mode is on."""
         keyboard = self._prompt.app.input
         keys = (KeyPress(Keys.Enter) if each.key == Keys.ControlJ else each for each in keyboard.read_keys())
@@ -153,19 +153,19 @@ class TerminalPrompt:
         app = self._prompt.app
         store_typeahead(app.input, app.input.read_keys())
         try:
-            return self._pastes.whole(self._prompt.prompt())
+            return self._pastes.restore_pastes(self._prompt.prompt())
         finally:
             app.output.enable_bracketed_paste()  # lines pasted while an answer runs stay one text
             app.output.flush()
 
     def _toolbar(self) -> StyleAndTextTuples:
         columns = self._prompt.app.output.get_size().columns
-        return [*self._meter.pieces(self._pastes.whole(self._prompt.default_buffer.text), columns - 1)]
+        return [*self._meter.pieces(self._pastes.restore_pastes(self._prompt.default_buffer.text), columns - 1)]
 
     def _redraw(self) -> None:
-        self._soon(self._prompt.app.invalidate)
+        self._call_soon(self._prompt.app.invalidate)
 
-    def _soon(self, act: Callable[[], None]) -> None:
+    def _call_soon(self, act: Callable[[], None]) -> None:
         """Call `act` in the thread of the prompt, from any other, unless the prompt has ended."""
         loop = self._prompt.app.loop
         if loop:
@@ -179,7 +179,7 @@ class TerminalPrompt:
 
     def _load(self) -> None:
         self._meter.warm()
-        self._soon(self._loaded)
+        self._call_soon(self._loaded)
         if not self._meter.error and (warming := self._session.begin_warming()):
             self._redraw()
             warming.wait()
@@ -223,16 +223,16 @@ class Pastes:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
-    def folded(self, text: str) -> str:
+    def fold_paste(self, text: str) -> str:
         """The text, or its placeholder if it is long."""
         lines = text.count("\n") + 1
-        if lines <= MOST_LINES:
+        if lines <= MAX_PASTE_LINES:
             return text
         word = f"[paste {len(self._texts) + 1}: {lines:,} lines]"
         self._texts[word] = text
         return word
 
-    def whole(self, text: str) -> str:
+    def restore_pastes(self, text: str) -> str:
         """The text with every paste in place of its placeholder, and without control characters."""
         for word, paste in self._texts.items():
             text = text.replace(word, paste)
@@ -291,7 +291,7 @@ def _keys(suggested: Callable[[], str | None], pastes: Pastes) -> KeyBindings:
 
     @keys.add("<bracketed-paste>", filter=typing)
     def _(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text(pastes.folded(without_controls(event.data)))
+        event.current_buffer.insert_text(pastes.fold_paste(without_controls(event.data)))
 
     @keys.add("c-j", filter=typing)
     @keys.add("escape", "enter", filter=typing)

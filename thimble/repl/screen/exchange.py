@@ -79,29 +79,29 @@ class Lines:
             case events.SideCalled():
                 self._line("error" if event.error else "act", trace.side_line(event))
             case Prepared():
-                self._prepared(event)
+                self._on_prepared(event)
             case Waiting():
                 self._waiting_for(event)
             case ReplyPiece():
-                self._said(event)
+                self._on_reply_piece(event)
             case Replied():
-                self._replied(event)
+                self._on_replied(event)
             case events.PromptCut():
                 self._line("over", trace.prompt_cut_line(event))
             case events.ToolCalled():
                 self._wait(trace.call_line(event.call, self.console.width - 20))
             case ToolReturned():
-                self._returned(event)
+                self._on_tool_returned(event)
             case events.Answered():
                 if event.ending in ENDING_LINES and not (event.ending == "refused" and event.text.strip()):
                     self._line("note" if event.ending == "turn-limit" else "error", ENDING_LINES[event.ending])
                 self._line("passage", trace.passage_line(event))
 
-    def _replied(self, event: Replied) -> None:
+    def _on_replied(self, event: Replied) -> None:
         self._end_text(called=bool(event.message.calls))
         self._line("note", trace.cut_off_line(event))
 
-    def _prepared(self, event: Prepared) -> None:
+    def _on_prepared(self, event: Prepared) -> None:
         for note in trace.note_lines(event):
             self._line("note", note)
         self._act(event)
@@ -109,9 +109,9 @@ class Lines:
         self._reading = f"reading {figures.format_tokens(event.view.tokens, event.exact)} tokens"
         self._wait(self._reading)
 
-    def _said(self, event: ReplyPiece) -> None:
+    def _on_reply_piece(self, event: ReplyPiece) -> None:
         if event.was_text:
-            self._unsay()
+            self._drop_text()
         if event.kind == "thinking":
             self._thought.append(self._thinking.feed(event.text))
             return
@@ -134,12 +134,12 @@ class Lines:
         rest = self._text.flush()
         if rest:
             self._say(rest)
-        self._end_said(called)
+        self._end_reply_text(called)
 
     def _act(self, event: Prepared) -> None:
         self._line("act", trace.acted_line(event, self._width()))
 
-    def _returned(self, event: ToolReturned) -> None:
+    def _on_tool_returned(self, event: ToolReturned) -> None:
         self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
 
     # ---- overridden by a drawn screen ----
@@ -162,7 +162,7 @@ class Lines:
         for each in whole:
             self._write(each)
 
-    def _unsay(self) -> None:
+    def _drop_text(self) -> None:
         """Drop the text that is not shown yet."""
         self._open = ""
 
@@ -176,7 +176,7 @@ class Lines:
             self.console.file.flush()
             self._began = True
 
-    def _end_said(self, called: bool) -> None:
+    def _end_reply_text(self, called: bool) -> None:
         if self._open:
             self._write(self._open)
         self._prose, self._open, self._began = Prose(), "", False
@@ -243,10 +243,10 @@ class Screen(Lines):
         for block in self._blocks.feed(text):
             self._answer(block)
 
-    def _unsay(self) -> None:
+    def _drop_text(self) -> None:
         self._blocks = Blocks()
 
-    def _end_said(self, called: bool) -> None:
+    def _end_reply_text(self, called: bool) -> None:
         for block in self._blocks.flush():
             if called:
                 self._print(Padding(Text(block.strip(), style="quiet"), (0, 0, 0, 2), expand=False), "trace")

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import one_line
-from thimble.repl.screen.trace import LEAST_NAME, in_room
+from thimble.repl.screen.trace import MIN_NAME_COLUMNS, fit_spec
 from thimble.session import figures
-from thimble.session.totals import totals
+from thimble.session.totals import add_up
 
 if TYPE_CHECKING:
     from thimble.agent.agent import Agent
@@ -34,13 +34,13 @@ class Context:
     @property
     def level(self) -> Level:
         """How near the budget it is."""
-        return level(self.prompt.tokens, self.limit)
+        return budget_level(self.prompt.tokens, self.limit)
 
     def __str__(self) -> str:
         return figures.format_budget_use(self.prompt.tokens, self.limit, self.prompt.exact)
 
 
-def footer(agent: Agent, width: int) -> str:
+def footer_line(agent: Agent, width: int) -> str:
     """The cost of the newest exchange, in at most `width` columns.
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
@@ -59,7 +59,7 @@ def footer(agent: Agent, width: int) -> str:
     ledger = agent.ledger
     calls = ledger.of_exchange(ledger.exchanges)
     answers = [call for call in calls if call.purpose == "answer"]
-    spent, total = totals(calls), totals(ledger.calls).prompt
+    spent, total = add_up(calls), add_up(ledger.calls).prompt
     name = one_line(answers[-1].strategy if answers else agent.strategy_name)
     saved = _saved(agent) if answers or _unanswered(ledger) else ""
     protocol = getattr(agent.backend, "protocol", "")
@@ -76,13 +76,13 @@ def footer(agent: Agent, width: int) -> str:
         f"{seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.format_short(total.tokens, total.exact)}",
     ]
-    for place, shorter in ((4, f"{in_room(name, LEAST_NAME)}{saved}"), (0, f"turns {spent.turns}{memory}")):
-        if len(fitting(fields, width)) < len(fields):
+    for place, shorter in ((4, f"{fit_spec(name, MIN_NAME_COLUMNS)}{saved}"), (0, f"turns {spent.turns}{memory}")):
+        if len(fit_fields(fields, width)) < len(fields):
             fields[place] = shorter
-    return " · ".join(fitting(fields, width))
+    return " · ".join(fit_fields(fields, width))
 
 
-def fitting(fields: list[str], width: int, least: int = 1) -> list[str]:
+def fit_fields(fields: list[str], width: int, least: int = 1) -> list[str]:
     """The fields that fit in `width` columns, with dots between them: the last drop first, down to `least`."""
     while len(fields) > least and cell_len(" · ".join(fields)) > width:
         fields = fields[:-1]
@@ -101,7 +101,7 @@ def context(agent: Agent) -> Context:
     return Context(Amount(None), agent.limit)
 
 
-def level(tokens: int | None, limit: int) -> Level:
+def budget_level(tokens: int | None, limit: int) -> Level:
     """How near a prompt is to the budget: calm below 70%, near up to 100%, over above."""
     if tokens is None or tokens < 0.7 * limit:
         return "calm"

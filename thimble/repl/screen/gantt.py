@@ -24,8 +24,8 @@ SPAN_KINDS: dict[Kind, tuple[str, str, str, str]] = {
 }
 """The letter of each kind of span, its fill, its style, and its meaning."""
 NAME_COLUMNS = 24
-LEAST_COLUMNS = 20
-LEAST_SECONDS = 0.001
+MIN_COLUMNS = 20
+MIN_SECONDS = 0.001
 """The shortest axis."""
 TICK_COLUMNS = 16
 TICKS = [
@@ -42,19 +42,19 @@ class Chart:
     hidden: list[Span] = field(default_factory=list)
 
 
-def chart(of: Timeline, columns: int) -> Chart:
+def draw_chart(of: Timeline, columns: int) -> Chart:
     """Draw a chart of `columns` columns."""
     spans, lanes = of.spans, of.lanes()
     names = [name_of(lane) for lane in lanes]
     width = min(NAME_COLUMNS, max(map(cell_len, names), default=0)) + 2
-    cells = max(LEAST_COLUMNS, columns - width)
-    scale = cells / max(of.seconds, LEAST_SECONDS)
+    cells = max(MIN_COLUMNS, columns - width)
+    scale = cells / max(of.seconds, MIN_SECONDS)
     made = Chart()
     for lane, name in zip(lanes, names, strict=True):
-        bar, hidden = _bar([span for span in spans if span.lane == lane], of.began, cells, scale)
+        bar, hidden = _draw_lane([span for span in spans if span.lane == lane], of.began, cells, scale)
         made.rows.append(_row(name, width, bar))
         made.hidden += hidden
-    made.rows.append(_row("", width, Text(axis(of.seconds, cells), style="quiet")))
+    made.rows.append(_row("", width, Text(draw_axis(of.seconds, cells), style="quiet")))
     made.rows.append(legend(spans))
     return made
 
@@ -75,9 +75,9 @@ def legend(spans: Sequence[Span]) -> Text:
     return Text("   ").join(signs)
 
 
-def axis(seconds: float, cells: int) -> str:
+def draw_axis(seconds: float, cells: int) -> str:
     """The time axis below the chart, with as many ticks at round times as fit."""
-    seconds = max(seconds, LEAST_SECONDS)
+    seconds = max(seconds, MIN_SECONDS)
     step = next(step for step in TICKS if step * cells >= TICK_COLUMNS * seconds)
     marks = "|0"
     for tick in count(1):
@@ -88,7 +88,7 @@ def axis(seconds: float, cells: int) -> str:
     return f"{marks:{cells}}"
 
 
-def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple[Text, list[Span]]:
+def _draw_lane(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple[Text, list[Span]]:
     """The row of a lane, and its hidden spans. Short spans are drawn over long ones, each with at least one cell."""
     owners = [-1] * cells
     for place in sorted(range(len(spans)), key=lambda place: -spans[place].seconds):

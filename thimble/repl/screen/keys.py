@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 PASTES_UNMARKED = b"\x1b[?2004l"
-GIVE_BACK = PASTES_UNMARKED + b"\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
+RESET_TERMINAL = PASTES_UNMARKED + b"\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
 """Resets a terminal: no bracketed paste, long lines wrapped, cursor shown, no colour, a fresh line, nothing below."""
 NEXT_STEP, RUN_ON = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
 
@@ -34,14 +34,14 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         with suppress(OSError, termios.error):  # the terminal itself may be gone
             termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
-            os.write(sys.stdin.fileno(), GIVE_BACK)
+            os.write(sys.stdin.fileno(), RESET_TERMINAL)
         os.kill(os.getpid(), number)
 
     ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     mortal = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores SIGHUP
-    _silence()
+    _disable_echo()
     try:
-        with _heard({**dict.fromkeys(mortal, die), signal.SIGCONT: _silence_again}):
+        with _signal_handlers({**dict.fromkeys(mortal, die), signal.SIGCONT: _disable_echo_again}):
             yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
@@ -49,7 +49,7 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
             os.write(sys.stdin.fileno(), PASTES_UNMARKED)
 
 
-def _silence() -> None:
+def _disable_echo() -> None:
     """Turn off echo and line buffering; Ctrl-C does not flush keys typed before it."""
     import termios
     import tty
@@ -60,13 +60,13 @@ def _silence() -> None:
     termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
 
 
-def _silence_again(*_: object) -> None:
+def _disable_echo_again(*_: object) -> None:
     if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal belongs to another process
-        _silence()
+        _disable_echo()
 
 
 @contextmanager
-def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], None]]) -> Iterator[None]:
+def _signal_handlers(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], None]]) -> Iterator[None]:
     """Install these signal handlers, and restore the former ones afterwards."""
     former = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:

@@ -62,13 +62,13 @@ class _Markdown(markdown.Markdown):
         self.markup = text
         self.parsed = parser().parse(text)
         for token in self.parsed if NOT_READ in text else ():
-            token.children = [*chain.from_iterable(map(_parted, token.children or ()))]
+            token.children = [*chain.from_iterable(map(_split_marks, token.children or ()))]
         for child in chain.from_iterable(token.children or () for token in self.parsed) if joins_lines else ():
             if child.type == "text":
                 child.content = child.content.replace("\n", " ")
 
 
-def _parted(token: Token) -> Iterator[Token]:
+def _split_marks(token: Token) -> Iterator[Token]:
     """Split a text token at NOT_READ marks, which become separate tokens."""
     for number, text in enumerate(token.content.split(NOT_READ) if token.type == "text" else ()):
         yield from [Token("not_read", "not_read", 0, content=NOT_READ)] * bool(number)

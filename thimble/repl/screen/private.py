@@ -14,7 +14,7 @@ from thimble.models.wire.address import host_url, is_loopback
 from thimble.session.settings import ADDRESSES, Settings
 
 
-def private(settings: Settings | None = None) -> dict[str, str]:
+def private_words(settings: Settings | None = None) -> dict[str, str]:
     """Private words and their substitutes: folders, names of user and host, addresses of servers."""
     known = ("", "root", "localhost")  # too common to be private
     shown = dict.fromkeys((name for name in _names(settings) if name not in known and len(name) > 1), "…")

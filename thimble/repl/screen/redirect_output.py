@@ -17,7 +17,7 @@ from thimble.repl.screen.sanitise import clean
 if TYPE_CHECKING:
     from rich.console import Console
 
-MOST_LETTERS = 1 << 16
+MAX_LINE_CHARACTERS = 1 << 16
 """The longest line that is buffered."""
 END_SECONDS = 1.0
 """The longest wait for the last output at exit: a surviving child process may hold the pipe open for ever."""
@@ -58,7 +58,7 @@ class CleanLines(io.TextIOBase):
     def write(self, text: str) -> int:
         """Pass on the complete lines."""
         *lines, self._rest = f"{self._rest}{text}".split("\n")
-        if len(self._rest) > MOST_LETTERS:
+        if len(self._rest) > MAX_LINE_CHARACTERS:
             lines, self._rest = [*lines, self._rest], ""
         with suppress(OSError, ValueError):
             for each in lines:
@@ -119,7 +119,7 @@ def mark_output_of_children() -> None:
 
 def _mark(pipe: int) -> None:
     with os.fdopen(pipe, errors="replace", newline="\n") as printed:
-        while text := printed.readline(MOST_LETTERS):
+        while text := printed.readline(MAX_LINE_CHARACTERS):
             stream = sys.stderr
             lines = stream if isinstance(stream, CleanLines) else CleanLines(_printer(stream), None)
             lines.write(text.removesuffix("\n") + "\n")

@@ -13,7 +13,7 @@ from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.theme import GLYPH, is_drawn, say
 from thimble.repl.screen.trace import cut_line
 from thimble.session import figures
-from thimble.session.story import exchanges, records
+from thimble.session.story import group_exchanges, iter_records
 from thimble.tools.wording import count_noun
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _folders(settings: Settings) -> list[tuple[str, str]]:
 def last_exchange(session: Session) -> tuple[str, str]:
     """The last question and its answer; both "" if nothing was asked."""
     tree = session.journal.tree
-    there = [one for one in exchanges(records(tree.path(tree.current))) if one.ending != "withdrawn"]
+    there = [one for one in group_exchanges(iter_records(tree.path(tree.current))) if one.ending != "withdrawn"]
     if not session.saved or not there:
         return "", ""
     answer = there[-1].answered.text

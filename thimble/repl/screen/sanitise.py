@@ -5,7 +5,8 @@ C0 and C1 controls except newline and tab, DEL, and the controls that reorder te
 isolates). A carriage return becomes a newline. A lone surrogate, which no stream can write, becomes U+FFFD. A sequence
 without an end is dropped after 4,096 characters: hostile text cannot hide the rest of an answer.
 
-On a stage (`hide`) private words are replaced here too, because all text passes here before it is wrapped into lines.
+On a stage (`hide_words`) private words are replaced here too, because all text passes here before it is wrapped into
+lines.
 
 Source: ECMA-48, 5th edition, sections 5 and 8.3.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[\x00-\x08\x0b\x0c\x0e-\x17\x19\x1c-\x1f -?]{0,4096}([@-~])?"  # CSI
     r"|(?:\x1b\]|\x9d)[^\x07\x9c\x1b\x18\x1a\r\n]{0,4096}([\x07\x9c])?"  # OSC: a title or a link, in one line
@@ -40,7 +41,7 @@ class Sanitiser:
     def feed(self, text: str) -> str:
         """Take the next piece, and return the text that can be printed now."""
         text, self._open = self._open + text, ""
-        if STEERS.search(text):
+        if CONTROL_CHARACTER.search(text):
             *_, last = SEQUENCE.finditer(text)
             if last.end() == len(text) and last.lastindex is None:
                 text, self._open = text[: last.start()], last[0]
@@ -89,7 +90,7 @@ class Hidden:
 _hidden: Hidden | None = None
 
 
-def hide(shown: Mapping[str, str]) -> None:
+def hide_words(shown: Mapping[str, str]) -> None:
     """Replace these texts by their substitutes from now on; an empty mapping hides nothing."""
     global _hidden
     _hidden = Hidden(shown) if shown else None

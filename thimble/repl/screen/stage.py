@@ -10,7 +10,7 @@ from rich.text import Text
 
 from thimble.agent.events import Event, Prepared, ToolCalled, ToolReturned
 from thimble.agent.view import View
-from thimble.commands.why import UNSAID, why
+from thimble.commands.why import NO_REASON, why
 from thimble.repl.screen import trace
 from thimble.repl.screen.exchange import Screen
 from thimble.repl.screen.keys import drop_typed_keys
@@ -45,18 +45,18 @@ class Stage(Screen):
             self._stop()
 
     def _act(self, event: Prepared) -> None:
-        self._step("edit", *caption(event), style="act")
+        self._step("edit", *describe_acts(event), style="act")
 
     def _think(self, thought: str) -> None:
         self._step("thought", clean(thought), style="thought")
 
-    def _end_said(self, called: bool) -> None:
+    def _end_reply_text(self, called: bool) -> None:
         blocks = [block.strip() for block in self._blocks.flush()] if called else []
         if blocks:
             self._step("thought", *blocks)
-        super()._end_said(called)
+        super()._end_reply_text(called)
 
-    def _returned(self, event: ToolReturned) -> None:
+    def _on_tool_returned(self, event: ToolReturned) -> None:
         head = trace.tool_line(event, self._width() - 2).strip()
         lines = clean(event.message.content).strip().split("\n")
         more = len(lines) - SHOWN_LINES
@@ -84,7 +84,7 @@ class Stage(Screen):
         return Text(WAITING_MARK, style="mark", justify="right") if self._stopped else super()._tail()
 
 
-def caption(event: Prepared) -> list[str]:
+def describe_acts(event: Prepared) -> list[str]:
     """The strategy's acts, their reasons, their cost in prefill and the tokens saved; or that it did nothing."""
     view, exact = event.view, event.exact
 
@@ -100,13 +100,13 @@ def caption(event: Prepared) -> list[str]:
     saved = f"{tokens(view.saved)} tokens" if view.saved > 0 else "nothing"
     return [
         f"{one_line(event.strategy)} {', '.join(done)}",
-        *whys(view, event.before, event.strategy),
+        *describe_reasons(view, event.before, event.strategy),
         f"Cost: {anew if event.before and (view.edited or not view.warm) else new}",
         f"Saved: {saved}, {tokens(view.without)} → {tokens(view.tokens)} of {view.limit:,}",
     ]
 
 
-def whys(view: View, before: View | None, strategy: str) -> list[str]:
+def describe_reasons(view: View, before: View | None, strategy: str) -> list[str]:
     """The reasons, a line for each kind of act: the rule of its first message.
 
     An act is a fate that is new in this view; if no fate is new, the inserted messages.
@@ -119,4 +119,4 @@ def whys(view: View, before: View | None, strategy: str) -> list[str]:
     if not first:
         first["inserted"] = next((view.messages[at].why for at in view.inserted), "")
     named = len(first) > 1
-    return [f"Why{f' {fate}' if named else ''}: {one_line(said) or UNSAID}" for fate, said in first.items()]
+    return [f"Why{f' {fate}' if named else ''}: {one_line(said) or NO_REASON}" for fate, said in first.items()]

@@ -26,7 +26,7 @@ def write_error(text: str) -> None:
         stream.write(text)
         stream.flush()
     except OSError:
-        _to_nowhere(stream)
+        _discard_output(stream)
 
 
 def write_output(text: str) -> None:
@@ -37,7 +37,7 @@ def write_output(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        raise unwritable(error) from error
+        raise output_error(error) from error
 
 
 def write_json(type: str, **fields: object) -> None:
@@ -51,15 +51,15 @@ class Unwritable(UsageError):
     """Standard output is closed or full: no further output arrives."""
 
 
-def unwritable(error: OSError) -> Exception:
+def output_error(error: OSError) -> Exception:
     """The exception for a standard output that cannot be written to; from now on its text is dropped."""
-    _to_nowhere(sys.stdout)
+    _discard_output(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return error
     return Unwritable(f"cannot write to standard output: {error.strerror}", "check the file or disk that it goes to")
 
 
-def _to_nowhere(stream: TextIO) -> None:
+def _discard_output(stream: TextIO) -> None:
     """Drop all text of this stream, buffered text too, so that it cannot fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())

@@ -64,15 +64,17 @@ FATE_LETTERS = {
 BRIGHT = {"blue": "bright_blue", "magenta": "bright_magenta", "red": "bright_red", "cyan": "bright_cyan"}
 
 
-def staged(style: str) -> str:
+def stage_style(style: str) -> str:
     """A style for a projector: bold, in bright colours, not dim."""
     words = [BRIGHT.get(word, word) for word in style.split() if word not in ("dim", "bold", "none")]
     return " ".join(["bold", *words])
 
 
-def styles(stage: bool) -> dict[str, str]:
+def make_styles(stage: bool) -> dict[str, str]:
     """Every style by its name. On a stage all are bold, except answers, so that their bold words are visible."""
-    return {**{name: staged(style) for name, style in STYLES.items()}, "answer": "not dim"} if stage else {**STYLES}
+    return (
+        {**{name: stage_style(style) for name, style in STYLES.items()}, "answer": "not dim"} if stage else {**STYLES}
+    )
 
 
 def is_plain(asked: bool) -> bool:
@@ -87,7 +89,7 @@ def console_for(plain: bool, file: IO[str] | None = None, color: bool = True, st
 
     return Console(
         file=file,
-        theme=Theme(styles(stage)),
+        theme=Theme(make_styles(stage)),
         highlight=False,
         emoji=False,
         markup=False,

@@ -14,7 +14,7 @@ from thimble.agent.errors import Halted
 from thimble.agent.events import Answered, Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from thimble.agent.fates import Fate
 from thimble.agent.messages import YOU, Message, ToolCall
-from thimble.agent.prompts import SAID_ALOUD, is_framing
+from thimble.agent.prompts import ANNOUNCED_IDS, is_framing
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import one_line
 from thimble.session import figures
@@ -35,16 +35,16 @@ LABELS: dict[Kind, str] = {
     "passage": "passage",
 }
 """The label of each kind of line in plain output."""
-CIRCLES = {
+REPETITION_WORDS = {
     "thimble": "the model repeated itself; its reply was cut off here",
     "server": "the model repeated itself; the server cut off its reply here",
 }
 """The words for a reply that repeated itself, by who stopped it."""
-WELL_ENDED = ("stop", "refusal", "passages", "")
+COMPLETE_REASONS = ("stop", "refusal", "passages", "")
 """Finish reasons without a warning: the reply is whole, or the answer itself explains it."""
-LEAST_NAME = 12
+MIN_NAME_COLUMNS = 12
 """The least columns of a strategy's name."""
-LEAST_HELD = 0.1
+MIN_SHOWN_SECONDS = 0.1
 """The shortest wait, in seconds, that is shown."""
 MOST_CHARACTERS = 2_000
 """The most characters of an untrusted text that a line is made from."""
@@ -55,7 +55,7 @@ def tool_line(event: ToolReturned, width: int) -> str:
 
     Arguments and result are cut to fit.
     """
-    head = f"  {glyph(event)} {cut_line(one_line(event.call.name[:MOST_CHARACTERS]), 40)}"
+    head = f"  {tool_glyph(event)} {cut_line(one_line(event.call.name[:MOST_CHARACTERS]), 40)}"
     took = f" · {figures.format_duration(event.seconds)}" if event.ok else ""
     tail = f" · {figures.format_tokens(event.tokens, event.exact)} tok{took}"
     asked, found = format_arguments(event.call), result_line(event)
@@ -77,7 +77,7 @@ def label_line(kind: Kind, text: str) -> str:
     return f"{LABELS[kind]}: {text.strip()[2:]}"
 
 
-def glyph(event: ToolReturned) -> str:
+def tool_glyph(event: ToolReturned) -> str:
     """The symbol of the kind of tool, or of a failure."""
     return GLYPHS.get(event.call.name.split("_")[0], "⚙") if event.ok else "✗"
 
@@ -117,7 +117,9 @@ def acted_line(event: Prepared, width: int = 1_000) -> str | None:
     size = " → ".join(figures.format_tokens(count, event.exact) for count in (view.without, view.tokens))
     tail = f" {', '.join(done)}{saved}: {size} of {view.limit:,}"
     name = "" if done[0].startswith(f"{YOU} ") else one_line(event.strategy)
-    return cut_line(f"  ✂ {in_room(name, max(LEAST_NAME, width - cell_len(f'  ✂ {tail}')))}".rstrip() + tail, width)
+    return cut_line(
+        f"  ✂ {fit_spec(name, max(MIN_NAME_COLUMNS, width - cell_len(f'  ✂ {tail}')))}".rstrip() + tail, width
+    )
 
 
 def describe_edits(event: Prepared) -> list[str]:
@@ -128,8 +130,11 @@ def describe_edits(event: Prepared) -> list[str]:
         if fate != "kept" and not (place < len(was) and was[place] == fate):
             steps = view.steps.get(message.id)
             done.setdefault(steps[-1].by if steps else "", Tally())[fate] += 1
-    own = [*(_deed(fate, count) for fate, count in done.pop("", Tally()).items()), *_own_deeds(event)]
-    return [*own, *(f"{one_line(by)} {_deed(fate, count)}" for by, its in done.items() for fate, count in its.items())]
+    own = [*(_describe_fate(fate, count) for fate, count in done.pop("", Tally()).items()), *_own_deeds(event)]
+    return [
+        *own,
+        *(f"{one_line(by)} {_describe_fate(fate, count)}" for by, its in done.items() for fate, count in its.items()),
+    ]
 
 
 def _own_deeds(event: Prepared) -> list[str]:
@@ -150,7 +155,7 @@ def note_lines(event: Prepared) -> list[str]:
     """New repairs of the strategy's view, and messages that the loop inserted."""
     known = set(event.before.notes) if event.before else set()
     notes = [f"  ! {one_line(event.strategy)}: {one_line(note)}" for note in event.view.notes if note not in known]
-    aloud = [message for message in _inserted(event.view) if message.id in SAID_ALOUD]
+    aloud = [message for message in _inserted(event.view) if message.id in ANNOUNCED_IDS]
     return notes + [f"  ! {one_line(message.why)}" for message in aloud]
 
 
@@ -206,7 +211,9 @@ def side_line(event: SideCalled) -> str:
     )
     where = "" if event.lag is None else " in the background"
     held = (
-        f", the agent waited {figures.format_duration(event.held_seconds)}" if event.held_seconds >= LEAST_HELD else ""
+        f", the agent waited {figures.format_duration(event.held_seconds)}"
+        if event.held_seconds >= MIN_SHOWN_SECONDS
+        else ""
     )
     return f"  ∑ {one_line(event.purpose)} asked{of}{where}: {prompt} in, {written} out, {took}{held}"
 
@@ -224,9 +231,9 @@ def speaker_name(message: Message) -> str:
 def cut_off_line(event: Replied) -> str | None:
     """The warning that a reply was cut off: at its limit, for repetition or by its server; None if it is whole."""
     if event.stopped_by:
-        return f"  ! {CIRCLES[event.stopped_by]}: rephrase the question, or take another model (/model)"
+        return f"  ! {REPETITION_WORDS[event.stopped_by]}: rephrase the question, or take another model (/model)"
     finish = event.usage.finish
-    if finish in WELL_ENDED:
+    if finish in COMPLETE_REASONS:
         return None
     by = "" if finish == "length" else f': the server ended it with "{one_line(finish)}"'
     return f"  ! the reply was cut off after {figures.format_tokens(event.usage.output_tokens)} tokens{by}"
@@ -241,12 +248,12 @@ def cut_line(text: str, width: int) -> str:
     return next(iter(chop_cells(text, width - 1)), "").rstrip() + "…" if width > 1 else "…"
 
 
-def in_room(spec: str, room: int) -> str:
+def fit_spec(spec: str, room: int) -> str:
     """A SPEC in at most `room` columns: in full, else its short name, cut if even that is too long."""
     return spec if cell_len(spec) <= room else cut_line(short_name(spec), room)
 
 
-def _deed(fate: Fate, count: int) -> str:
+def _describe_fate(fate: Fate, count: int) -> str:
     if fate == "tidied":
         return f"tidied {count_noun(count, 'result')}"
     return f"{fate} {count_noun(count, 'result' if fate in ('masked', 'shortened', 'offloaded') else 'message')}"

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 CHECK = len(',"crc":"01234567"}')
-CUT_OFF = "the end is missing"
+END_MISSING = "the end is missing"
 INEXACT_FROM = 2**53
 """The smallest integer that is too large: as a float, as in other JSON parsers, it equals the next one."""
 
@@ -61,7 +61,7 @@ def verify_checksum(raw: bytes) -> None:
     """Raise ValueError if a line, given without its end, has changed since it was written."""
     before, end = memoryview(raw)[:-CHECK], raw[-CHECK:]
     if not (end.startswith(b',"crc":"') and end.endswith(b'"}') and len(end) == CHECK):
-        raise ValueError(CUT_OFF)
+        raise ValueError(END_MISSING)
     if b"%08x" % zlib.crc32(b"}", zlib.crc32(before)) != end[8:16]:
         raise ValueError("its checksum is wrong")
 

@@ -29,13 +29,13 @@ ID_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
 LISTED = re.compile(rb'^\{"type":"(?:opened|asked|answered|named|changed)"[^\n]*(?=\n)', re.MULTILINE)
 ONE_SHOT = b'"one_shot":true'
-TAKEN_UP = re.compile(rb'^\{"type":"(?:resumed|named)"', re.MULTILINE)
+RESUMED_OR_NAMED = re.compile(rb'^\{"type":"(?:resumed|named)"', re.MULTILINE)
 OTHER_VERSION = "another version of thimble wrote it"
 MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSession:
     """A session in a list. `at` is the time of its last change, in seconds since 1970.
 
     `strategy` and `model` are its newest. `one_shot`: it is not a conversation, since its prompts were given and it was
@@ -86,12 +86,12 @@ def session_paths(folder: Path) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def list_session(path: Path) -> Listed:
+def list_session(path: Path) -> ListedSession:
     """The entry of a session in a list. Never raises: an error becomes its `trouble`."""
     try:
         at, data = path.stat().st_mtime, file_bytes(path, MOST_BYTES)
     except OSError as error:
-        return Listed(path, 0.0, trouble=error.strerror or type(error).__name__)
+        return ListedSession(path, 0.0, trouble=error.strerror or type(error).__name__)
     version, name = 0, ""
     questions, answers = list[str](), list[str]()
     settings: dict[str, object] = {}
@@ -109,11 +109,11 @@ def list_session(path: Path) -> Listed:
                 settings[setting] = value
     trouble = "" if version == VERSION else OTHER_VERSION if version else "its first line cannot be read"
     strategy, model = str(settings.get("strategy", "")), ModelId.read(str(settings.get("model", "")))
-    one_shot = ONE_SHOT in data.partition(b"\n")[0] and not TAKEN_UP.search(data)
-    return Listed(path, at, name, tuple(questions), tuple(answers), strategy, model, one_shot, trouble)
+    one_shot = ONE_SHOT in data.partition(b"\n")[0] and not RESUMED_OR_NAMED.search(data)
+    return ListedSession(path, at, name, tuple(questions), tuple(answers), strategy, model, one_shot, trouble)
 
 
-def written_after(path: Path, folder: Path) -> int:
+def count_changed_after(path: Path, folder: Path) -> int:
     """The number of sessions in the folder that were changed after this one."""
     return sum(1 for _ in takewhile(lambda other: other != path, session_paths(folder)))
 
@@ -155,7 +155,7 @@ def find_session(folder: Path, wanted: str = "") -> Path:
     raise UsageError(f"there is no session {wanted[:60]!r}", did_you_mean(wanted, [*by_name, *by_id], rest))
 
 
-def reopen(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedState]:
+def reopen_session(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedState]:
     """Reopen a session, for `Session`: its settings, unless flags replace them, its journal, its state.
 
     Raises:

@@ -21,14 +21,14 @@ from thimble.session.journal.state import SavedState, saved_state
 from thimble.session.journal.tree import Tree
 from thimble.session.sigint import defer_sigint
 
-PASSING = ReplyPiece | Waiting | Remark
+PassingRecord = ReplyPiece | Waiting | Remark
 """Records that do not change a session."""
-BEGINNING = b'{"type":"opened",'
+FIRST_LINE_START = b'{"type":"opened",'
 """The start of the first line; a cut-off file may have only a part of it."""
-GONE = "the file was deleted or replaced"
+FILE_GONE = "the file was deleted or replaced"
 IN_MEMORY = "Until it can be, the session is in memory only. Another folder: --session-dir FOLDER."
-ALONE = "The session is saved all the same: open it in one thimble at a time."
-SAID_SECONDS = 0.1
+OPEN_IN_ONE_THIMBLE = "The session is saved all the same: open it in one thimble at a time."
+JOIN_SECONDS = 0.1
 """Pieces of a reply that arrive within this time are written as one line."""
 
 
@@ -93,7 +93,7 @@ class Journal:
             journal._lock()
             data = journal._data()
             lines, journal.damaged = read_lines(data, journal._writer.values)
-            if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
+            if not lines and not FIRST_LINE_START.startswith(data[: len(FIRST_LINE_START)]):
                 raise UsageError(f"{path} is not a session file", "/sessions lists the sessions")
         except UsageError:
             journal.close()
@@ -101,7 +101,7 @@ class Journal:
         journal._cut_off = b"" if not data or data.endswith(b"\n") else b"\n"
         journal.count = max([0, *(line.number for line in lines[-1:]), *(one.number for one in journal.damaged)])
         journal.begun = any(isinstance(line.record, Opened) for line in lines)
-        journal.tree = Tree(line for line in lines if not isinstance(line.record, PASSING))
+        journal.tree = Tree(line for line in lines if not isinstance(line.record, PassingRecord))
         journal._resumes = True
         return journal
 
@@ -110,7 +110,7 @@ class Journal:
 
         A remark alone neither starts a journal nor resumes one: it waits for the first other record.
         """
-        if isinstance(record, ReplyPiece) and self._joins(record):
+        if isinstance(record, ReplyPiece) and self._joins_waiting(record):
             return []
         waited = self.error
         with defer_sigint():  # so that no line is written twice, or counted and not written
@@ -132,7 +132,7 @@ class Journal:
                 self._append(record, memory)
         notices = []
         if self.unlocked:
-            notices.append(f"{self.path} cannot be locked: {self.unlocked}. {ALONE}")
+            notices.append(f"{self.path} cannot be locked: {self.unlocked}. {OPEN_IN_ONE_THIMBLE}")
             self.unlocked = ""
         if self.error and not waited:
             notices.append(f"{self.path} cannot be written: {self.error}. {IN_MEMORY}")
@@ -140,10 +140,10 @@ class Journal:
             notices.append(f"{self.path} can be written again, and nothing of the session is missing from it.")
         return notices
 
-    def _joins(self, piece: ReplyPiece) -> bool:
+    def _joins_waiting(self, piece: ReplyPiece) -> bool:
         """Whether a piece of a reply waits to be written in one line with those before it."""
         joins = bool(self._said) and self._said[0].kind == piece.kind and not piece.was_text
-        joins = joins and self.clock() - self._said_at < SAID_SECONDS
+        joins = joins and self.clock() - self._said_at < JOIN_SECONDS
         self._said += [piece] if joins else []
         return joins
 
@@ -153,8 +153,8 @@ class Journal:
         self._waiting += text.encode()
         self.count += 1
         self.begun = self.begun or isinstance(record, Opened)
-        if not isinstance(record, PASSING):
-            self.tree.take(line)
+        if not isinstance(record, PassingRecord):
+            self.tree.add_line(line)
         self.flush()
         if self.listener:
             self.listener(self.count, record, line.at)
@@ -167,7 +167,7 @@ class Journal:
             file = self._opened(self.path)
             while self._waiting:
                 del self._waiting[: os.write(file, self._waiting)]
-            self.error = "" if os.fstat(file).st_nlink else GONE
+            self.error = "" if os.fstat(file).st_nlink else FILE_GONE
         except OSError as error:
             self.error = error.strerror or type(error).__name__
 

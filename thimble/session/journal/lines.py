@@ -18,28 +18,28 @@ from thimble.agent.protocols import Sent
 from thimble.agent.view import View
 from thimble.session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
 from thimble.session.journal.checksum_lines import (
-    CUT_OFF,
+    END_MISSING,
     INEXACT_FROM,
     add_checksum,
     as_fields,
     check_figures,
     fields_of,
 )
-from thimble.session.journal.records import KINDS, VERSION, Branched, Change, Opened, Record, Resumed
+from thimble.session.journal.records import RECORD_TYPES, VERSION, Branched, Change, Opened, Record, Resumed
 from thimble.session.journal.values import Values
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-NAMES = {kind: name for name, kind in KINDS.items()}
+TYPE_NAMES = {kind: name for name, kind in RECORD_TYPES.items()}
 VIEW_LISTS = ("messages", "fates", "left_out", "steps")
 """The fields of a view that are as long as the history; its `history` and `inserted` are computed from them."""
 FIGURES = tuple(one.name for one in fields(View) if one.name not in (*VIEW_LISTS, "history", "lawful", "inserted"))
 BODY_PIECE = re.compile(r"(?<=\},)(?= ?\{)")
 """A request body is cut between the objects of its lists, so that each message is written once."""
-Head = tuple[int, float, dict[str, Any], list[Any]]
+LineHead = tuple[int, float, dict[str, Any], list[Any]]
 """The parts of a line other than its record: its number, its time, its long parts, its new values."""
-EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
+ALL_FIELDS = attrgetter(*(field.name for field in fields(Message)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Line:
             data = self.values.unpack(self.long[name])
             if name in VIEW_LISTS:
                 check_figures(data)
-            return adapter(kind).validate_python(data)
+            return type_adapter(kind).validate_python(data)
         except (KeyError, ValueError, RecursionError):
             return None
 
@@ -110,11 +110,11 @@ class Writer:
             values.add(number, [], data["message"])
         new = {"new": values.new} if values.new else {}
         line = Line(number, round(at, 3), plain, long, values)
-        head = {"type": NAMES[type(record)], "line": number, "at": line.at}
+        head = {"type": TYPE_NAMES[type(record)], "line": number, "at": line.at}
         return line, add_checksum({**head, **data, **({"long": long} if long else {}), **new})
 
     def _packed(self, message: Message) -> Any:
-        everything = EVERYTHING(message)  # also the fields that are not compared
+        everything = ALL_FIELDS(message)  # also the fields that are not compared
         if (packed := self._messages.get(everything)) is None:
             data = as_fields(message, defaults=False)
             packed = self._messages[everything] = self.values.reference(data) or self.values.pack(data)
@@ -153,7 +153,7 @@ def read_lines(data: bytes, values: Values | None = None) -> tuple[list[Line], l
             known.add(number)
             torn.append(Damage(number, str(error).splitlines()[0][:100]))
             continue
-        damaged += [one for one in torn if not (one.why == CUT_OFF and isinstance(line.record, Resumed))]
+        damaged += [one for one in torn if not (one.why == END_MISSING and isinstance(line.record, Resumed))]
         torn = []  # a line cut off before a resumption: the writer died there
         if line.number in lines:
             damaged.append(Damage(line.number, "it is here twice"))
@@ -167,10 +167,10 @@ def read_lines(data: bytes, values: Values | None = None) -> tuple[list[Line], l
     ordered = [lines[each] for each in sorted(lines)]
     if sum(isinstance(line.record, Branched) for line in ordered) > MOST_BRANCHES:
         raise UsageError(f"a session has at most {MOST_BRANCHES:,} branches; this file has more", "give another file")
-    return ordered, sorted([*damaged, *torn, *_gaps(ordered, known)], key=attrgetter("number"))
+    return ordered, sorted([*damaged, *torn, *_iter_gaps(ordered, known)], key=attrgetter("number"))
 
 
-def _gaps(lines: list[Line], known: Container[int]) -> Iterator[Damage]:
+def _iter_gaps(lines: list[Line], known: Container[int]) -> Iterator[Damage]:
     """The gaps between the lines, except the lines that could not be read."""
     before = 0
     for line in lines:
@@ -190,14 +190,14 @@ def read_line(raw: bytes, values: Values) -> Line:
     if len(raw) > MOST_LINE_BYTES:
         raise ValueError(f"it is longer than {MOST_LINE_BYTES:,} bytes")
     fields = fields_of(raw)
-    kind = KINDS.get(str(fields.pop("type", "")))
+    kind = RECORD_TYPES.get(str(fields.pop("type", "")))
     if kind is Opened and isinstance(version := fields.get("version"), int) and version != VERSION:
         newer = version > VERSION
         what = f"{'a newer' if newer else 'an older'} thimble wrote this session, and this one cannot read its format"
         raise UsageError(what, f"{'update thimble' if newer else 'start a new session'}; nothing was changed")
     if kind is None:
         raise ValueError("its type is unknown")
-    number, at, long, new = adapter(Head).validate_python(
+    number, at, long, new = type_adapter(LineHead).validate_python(
         (fields.pop("line", None), fields.pop("at", None), fields.pop("long", {}), fields.pop("new", []))
     )
     if not 0 < number < INEXACT_FROM:
@@ -206,14 +206,14 @@ def read_line(raw: bytes, values: Values) -> Line:
     check_figures([at, fields])
     if kind is Prepared and isinstance(view := fields.get("view"), dict):
         fields["view"] = {**view, "messages": (), "fates": (), "inserted": ()}
-    record: Record = adapter(kind).validate_python(fields)
+    record: Record = type_adapter(kind).validate_python(fields)
     if isinstance(record, Planted) and [message.role for message in record.messages][1:3] != ["assistant", "tool"]:
         raise ValueError("it plants nothing")
     return Line(number, at, record, long, values)
 
 
 @cache
-def adapter(kind: Any) -> TypeAdapter[Any]:
+def type_adapter(kind: Any) -> TypeAdapter[Any]:
     """The validator of values of this type, made once."""
     from pydantic import TypeAdapter
 

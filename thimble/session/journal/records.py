@@ -109,7 +109,7 @@ Remark = Command | Aside | Unanswered
 """Records that are needed to play a session, but not to resume it."""
 Record = events.Entry | Opened | Resumed | Named | Toured | Branched | Switched | Remark
 """Every record that can be written."""
-KINDS: dict[str, type] = {
+RECORD_TYPES: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
     "changed": events.Changed,

@@ -14,7 +14,7 @@ from thimble.agent.repair import is_sound, repair
 from thimble.agent.state import State
 from thimble.agent.steps import ViewStep
 from thimble.agent.view import View
-from thimble.session.journal.lines import EVERYTHING, Line
+from thimble.session.journal.lines import ALL_FIELDS, Line
 from thimble.session.journal.records import (
     VERSION,
     Aside,
@@ -51,7 +51,7 @@ class SavedState(State):
     _tools: tuple[Any, Sequence[Schema]] = (None, ())
 
     @property
-    def kept(self) -> dict[str, Any] | None:
+    def saved_memory(self) -> dict[str, Any] | None:
         """The memory of the session; None if it is lost."""
         return {} if self._memory is None else self._memory.part("memory", dict[str, Any])
 
@@ -61,16 +61,16 @@ class SavedState(State):
         if "memory" in line.long:
             self._memory = line
         self.at = self.at if isinstance(record, Resumed) else line.at
-        self.go_on(record)
+        self.apply_record(record)
         return record
 
-    def go_on(self, record: Record) -> None:
+    def apply_record(self, record: Record) -> None:
         """Apply a record."""
         match record:
             case Opened():
                 self.opened = record
                 for change in record.changes:
-                    self.take(change)
+                    self.apply(change)
             case Named():
                 self.name = record.name
             case Resumed() | Toured() | Branched() | Switched() | Command() | Aside() | Unanswered():
@@ -78,7 +78,7 @@ class SavedState(State):
             case _:
                 if isinstance(record, Replied) and self.ledger.prepared is None:
                     self.lost.append("the cost of a reply")
-                self.take(record)
+                self.apply(record)
 
     def _append(self, *messages: Message) -> None:
         """Append to the list itself, for speed: to keep it while lines are read, copy it."""
@@ -136,7 +136,7 @@ class SavedState(State):
 
 def _shared(message: Message, original: Message | None) -> Message:
     """The history's own message if an equal one was sent."""
-    return original if original and EVERYTHING(original) == EVERYTHING(message) else message
+    return original if original and ALL_FIELDS(original) == ALL_FIELDS(message) else message
 
 
 def saved_state(lines: Iterable[Line]) -> SavedState:
@@ -147,7 +147,7 @@ def saved_state(lines: Iterable[Line]) -> SavedState:
         saved.read(line, whole=line.number >= newest)
     if saved.ledger.view and not saved.ledger.view.messages:
         saved.ledger.prepared, saved.ledger.prepared_in, saved.ledger.sent, saved.ledger.replied = None, 0, None, False
-    if saved.kept is None:
+    if saved.saved_memory is None:
         saved.lost.append("the memory of the session")
     if not is_sound(saved.history):
         saved.lost.append("messages between the others")

@@ -11,7 +11,7 @@ from thimble.agent.events import Changed
 from thimble.session.journal.lines import Line
 from thimble.session.journal.records import Branched, Named, Opened, Switched, Toured
 
-TRUNK = 1
+FIRST_BRANCH = 1
 
 
 @dataclass
@@ -32,13 +32,13 @@ class Tree:
     """
 
     def __init__(self, lines: Iterable[Line] = ()) -> None:
-        self.branches = {TRUNK: Branch(TRUNK)}
-        self.current = TRUNK
+        self.branches = {FIRST_BRANCH: Branch(FIRST_BRANCH)}
+        self.current = FIRST_BRANCH
         self.name = ""
         self.tour = Toured("", 0)
         self.widest = 0
         for line in lines:
-            self.take(line)
+            self.add_line(line)
 
     @property
     def newest(self) -> int:
@@ -55,10 +55,10 @@ class Tree:
                 return list(chain.from_iterable(reversed(parts)))
             branch, last = self.branches[branch.parent], min(last, branch.after)
 
-    def take(self, line: Line) -> None:
+    def add_line(self, line: Line) -> None:
         """Add a line."""
         match line.record:
-            case Branched(number, after) if number > TRUNK and number not in self.branches:
+            case Branched(number, after) if number > FIRST_BRANCH and number not in self.branches:
                 self.branches[number] = Branch(number, self._before(after), after)
                 self.current = number
             case Switched(number) if number in self.branches:

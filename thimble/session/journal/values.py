@@ -17,7 +17,7 @@ from typing import Any
 
 from thimble.session.journal.checksum_lines import as_json
 
-SHORT = 60
+MAX_INLINE_CHARACTERS = 60
 """A value of at most this many characters of JSON is written in place, since a reference is nearly as long."""
 LONG_LIST, CUT_AT, MOST_ITEMS = 12, 6, 24
 """A list of more items is cut; one item in `CUT_AT` ends a chunk; equal items may not, so a chunk has a maximum."""
@@ -78,13 +78,13 @@ class Values:
             return self.pack_list([self.pack(part) for part in data])
         else:
             return data
-        return data if len(text) <= SHORT else {VALUE: self._key(text, data)}
+        return data if len(text) <= MAX_INLINE_CHARACTERS else {VALUE: self._key(text, data)}
 
     def pack_list(self, items: list[Any]) -> Any:
         """The same for a list of packed items."""
         items = self._chunked(items)
         text = as_json(items)
-        return items if len(text) <= SHORT else {VALUE: self._key(text, items)}
+        return items if len(text) <= MAX_INLINE_CHARACTERS else {VALUE: self._key(text, items)}
 
     def unpack(self, data: Any) -> Any:
         """The original of packed data.
@@ -93,7 +93,7 @@ class Values:
             ValueError: a value is lost, not as `pack` writes it, or larger than any session's.
         """
         try:
-            return _Reader(self._values).whole(data)
+            return _Reader(self._values).resolve(data)
         except TypeError as error:
             raise ValueError("a part of it is not as it was written") from error
 
@@ -103,14 +103,14 @@ class Values:
             for place, item in enumerate(items):
                 texts.append(_item(item))
                 if zlib.crc32(texts[-1].encode()) % CUT_AT == 0 or len(texts) == MOST_ITEMS:
-                    part = _joined(items[first : place + 1])
+                    part = _join_chunks(items[first : place + 1])
                     text = f"[{','.join(texts)}]" if len(part) == len(texts) else as_json(part)
                     chunks.append({CHUNK: self._key(text, part)})
                     first, texts = place + 1, []
             if len(chunks) < 2:
                 break
             items = [*chunks, *items[first:]]
-        return _joined(items)
+        return _join_chunks(items)
 
     def _key(self, text: str, data: Any) -> str:
         self._hash()
@@ -128,27 +128,27 @@ class _Reader:
     def __init__(self, values: dict[str, Any]) -> None:
         self._values, self._left = values, MOST_READ
 
-    def whole(self, data: Any) -> Any:
+    def resolve(self, data: Any) -> Any:
         self._left -= len(data) if isinstance(data, str) else 100
         if self._left < 0:
             raise ValueError("it contains more than any session does")
         if isinstance(data, dict):
             if VALUE in data:
-                return self.whole(self._value(data[VALUE]))
+                return self.resolve(self._value(data[VALUE]))
             if PAIRS in data:
-                return dict(self.whole(data[PAIRS]))
+                return dict(self.resolve(data[PAIRS]))
             if LINES in data:
-                return "\n".join(self.whole(data[LINES]))
-            return {name: self.whole(part) for name, part in data.items()}
+                return "\n".join(self.resolve(data[LINES]))
+            return {name: self.resolve(part) for name, part in data.items()}
         if not isinstance(data, list):
             return data
         found: list[Any] = []
         for item in data:
             if isinstance(item, dict) and CHUNK in item:
                 for key in str(item[CHUNK]).split():
-                    found += self.whole(self._value(key))
+                    found += self.resolve(self._value(key))
             else:
-                found.append(self.whole(item))
+                found.append(self.resolve(item))
         return found
 
     def _value(self, key: object) -> Any:
@@ -158,7 +158,7 @@ class _Reader:
             raise ValueError("a part of it was on a line that cannot be read") from None
 
 
-def _joined(items: list[Any]) -> list[Any]:
+def _join_chunks(items: list[Any]) -> list[Any]:
     """The items, with adjacent references to chunks joined into one."""
     found: list[Any] = []
     keys: list[str] = []
@@ -177,11 +177,11 @@ def _item(item: Any) -> str:
         ((mark, key),) = item.items()
         if mark in (VALUE, CHUNK):
             return f'{{"{mark}":"{key}"}}'
-    return _word(item) if isinstance(item, str) else as_json(item)
+    return _word_json(item) if isinstance(item, str) else as_json(item)
 
 
 @lru_cache(1_000)
-def _word(text: str) -> str:
+def _word_json(text: str) -> str:
     return as_json(text)
 
 

@@ -18,7 +18,7 @@ from math import log2
 from statistics import fmean, pstdev
 
 from thimble.strategies.compression import json_records, prose, table_rows
-from thimble.strategies.compression.self_information import AROUND, self_information
+from thimble.strategies.compression.self_information import AROUND_A_WORD, self_information
 from thimble.strategies.compression.unit import Unit, line_unit, lines_of
 
 DIGIT_RUN = re.compile("[0-9]+")
@@ -27,7 +27,7 @@ MARKER_LETTERS = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RankedUnits:
     """The units of a text, the noun for them, and their indices, the most informative first."""
 
     noun: str
@@ -35,7 +35,7 @@ class Judged:
     order: Sequence[int]
 
 
-def excerpt(text: str, most: int, whole: str = "") -> str:
+def make_excerpt(text: str, most: int, whole: str = "") -> str:
     """The text in at most about `most` characters; itself if it is no longer. `whole`: how to get all of it."""
     if len(text) <= most:
         return text
@@ -51,21 +51,21 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
 
 
 @lru_cache(maxsize=256)
-def rank_units(text: str) -> Judged | None:
+def rank_units(text: str) -> RankedUnits | None:
     """The units of a text, ranked; None for prose, which has none."""
-    if units := json_records.units(text):
+    if units := json_records.record_units(text):
         noun = "JSON records"
-    elif units := table_rows.units(text):
+    elif units := table_rows.row_units(text):
         noun = "rows"
     elif prose.is_prose(text):
         return None
     else:
         noun, units = "lines", [*map(line_unit, lines_of(text))]
     bits, ends = measure_information(units), {0, len(units) - 1}
-    return Judged(noun, units, sorted(range(len(units)), key=lambda place: (place not in ends, -bits[place])))
+    return RankedUnits(noun, units, sorted(range(len(units)), key=lambda place: (place not in ends, -bits[place])))
 
 
-def choose_units(its: Judged, most: int) -> set[int]:
+def choose_units(its: RankedUnits, most: int) -> set[int]:
     """The indices of the best units that fit in about `most` characters, with markers."""
     longest = longest_unit(most, its.units)
     chosen, left = set[int](), most - MARKER_LETTERS
@@ -108,32 +108,34 @@ def measure_information(units: Sequence[Unit]) -> list[float]:
     shapes: dict[str, list[int]] = defaultdict(list)
     for place, unit in enumerate(units):
         shapes[unit.shape].append(place)
-    bits = [sum(all_of) for all_of in zip(surprises([unit.shape for unit in units]), densities(units), strict=True)]
+    bits = [
+        sum(all_of) for all_of in zip(value_bits([unit.shape for unit in units]), unit_densities(units), strict=True)
+    ]
     for places in shapes.values():
         for cells in islice(zip(*(units[place].cells for place in places), strict=False), 64):
-            for place, more in zip(places, surprising(cells), strict=True):
+            for place, more in zip(places, cell_bits(cells), strict=True):
                 bits[place] += more
         for rank, place in enumerate(sorted(places, key=bits.__getitem__, reverse=True)):
             bits[place] -= log2(1 + rank)
     return bits
 
 
-def densities(units: Sequence[Unit]) -> list[float]:
+def unit_densities(units: Sequence[Unit]) -> list[float]:
     """The self-information of each unit's words, per character: how far above the mean, in standard deviations."""
     words = [unit.text.casefold().split() for unit in units]
-    bits = iter(self_information([word.strip(AROUND) for of_one in words for word in of_one]))
+    bits = iter(self_information([word.strip(AROUND_A_WORD) for of_one in words for word in of_one]))
     dense = [sum(islice(bits, len(of_one))) / len(unit.text) for of_one, unit in zip(words, units, strict=True)]
     middle, spread = fmean(dense), pstdev(dense)
     return [(one - middle) / spread if spread else 0.0 for one in dense]
 
 
-def surprising(cells: Sequence[str]) -> list[float]:
+def cell_bits(cells: Sequence[str]) -> list[float]:
     """The bits of each cell of a column: the most of those of its value, the pattern of its digits and its length."""
     patterns = [DIGIT_RUN.sub("0", cell) for cell in cells]
-    return list(map(max, surprises(cells), surprises(patterns), surprises(list(map(len, cells)))))
+    return list(map(max, value_bits(cells), value_bits(patterns), value_bits(list(map(len, cells)))))
 
 
-def surprises(values: Sequence[Hashable]) -> list[float]:
+def value_bits(values: Sequence[Hashable]) -> list[float]:
     """The bits of each value above the mean: -log2 p(value) - entropy, or 0."""
     counts = Counter(values)
     bits = {value: log2(len(values) / count) for value, count in counts.items()}

@@ -14,7 +14,7 @@ RECORD = 2_000
 """Characters: a list of longer records is split inside them."""
 
 
-def units(text: str) -> Sequence[Unit] | None:
+def record_units(text: str) -> Sequence[Unit] | None:
     """The records and values of a JSON value that is at least half of the text, and the lines around it.
 
     They show the JSON without blanks, a record or a value per line.
@@ -31,9 +31,9 @@ def _units(value: Any, path: str) -> Iterator[Unit]:
     if isinstance(value, list) and len(compact_json(value)) <= RECORD * len(value):
         if path:
             yield Unit(f"{path}:\n", f"{path}:")
-        columns = dict.fromkeys(name for record in value for name, _ in _leaves(record))
+        columns = dict.fromkeys(name for record in value for name, _ in _iter_leaves(record))
         for record in value:
-            leaves = dict(_leaves(record))
+            leaves = dict(_iter_leaves(record))
             yield Unit(f"{compact_json(record)}\n", f"{path}[]", tuple(leaves.get(name, "") for name in columns))
         return
     named = value.items() if isinstance(value, dict) else enumerate(value)
@@ -46,10 +46,10 @@ def _units(value: Any, path: str) -> Iterator[Unit]:
             yield Unit(f"{here}: {written}\n", split_variables(here)[0], (written,))
 
 
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def _iter_leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """The values in a record that are not objects, by path."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
-            yield from _leaves(inner, f"{path}.{name}")
+            yield from _iter_leaves(inner, f"{path}.{name}")
     else:
         yield path, value if isinstance(value, str) else compact_json(value)

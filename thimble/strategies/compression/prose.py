@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate, islice
 
 from thimble.corpus.words import STOPWORDS, split_words
-from thimble.strategies.compression.self_information import AROUND, self_information
+from thimble.strategies.compression.self_information import AROUND_A_WORD, self_information
 from thimble.strategies.compression.unit import lines_of
 
 PAUSE = r"[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])"
@@ -17,7 +17,7 @@ PROSE_SENTENCE = re.compile(rf".(?:[^.!?]++|(?!{PAUSE}).)*+(?:{PAUSE})?+", re.DO
 PROSE_LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
 """A line and the blank lines after it."""
 ENDS_SENTENCE = re.compile(r"[.!?][)\]\"'”’*_]*\Z")
-LOOKED_AT = 300
+SAMPLE_WORDS = 300
 """Words read to decide whether a text is prose."""
 STOP_WORDS, SENTENCE_ENDS = 0.2, 1 / 60
 """Shares in prose, at least: of stop words, of which English has twice as many; of words that end a sentence."""
@@ -26,7 +26,7 @@ NEGATIONS = frozenset(split_words("no not nor never none neither nothing nobody 
 WORD = re.compile(r"\S++\s*+")
 ENDS_WITH_NUMBER = re.compile(r"\d[^.,;:]*$")
 """A number; the word after it belongs to it: 15 times, 25 May, 85 % to."""
-STAYS = 10.0
+KEPT_WORD_BITS = 10.0
 """Bits added to a name, a number, and the word after a number."""
 NEAR, NEAR_MARK = 0.6, 0.3
 """Share of a word's bits that its neighbour gets; the share across a mark of punctuation."""
@@ -40,8 +40,8 @@ def is_prose(text: str) -> bool:
     lines = [line for line in lines_of(text[:20_000]) if line.strip()]
     if 2 * sum(line[0].isspace() for line in lines) > len(lines):
         return False
-    read = text[:20_000].split(None, LOOKED_AT)[:LOOKED_AT]
-    common = sum(word.strip(AROUND).casefold() in STOPWORDS for word in read)
+    read = text[:20_000].split(None, SAMPLE_WORDS)[:SAMPLE_WORDS]
+    common = sum(word.strip(AROUND_A_WORD).casefold() in STOPWORDS for word in read)
     ends = sum(bool(ENDS_SENTENCE.search(word)) for word in read)
     return len(read) >= 20 and common >= STOP_WORDS * len(read) and ends >= SENTENCE_ENDS * len(read)
 
@@ -72,16 +72,16 @@ def most_telling(text: str) -> tuple[list[str], list[int], list[int]]:
     sentences = (sentence for line in PROSE_LINE.findall(text) for sentence in PROSE_SENTENCE.findall(line))
     cut = [WORD.findall(sentence) for sentence in sentences]
     words = [word for of_one in cut for word in of_one]
-    bare = [word.strip(AROUND) for word in words]
+    bare = [word.strip(AROUND_A_WORD) for word in words]
     bits = self_information([word.casefold() for word in bare])
     plain, after_number = set(filter(may_go, set(bare))), False
     for place, word in enumerate(bare):
         if after_number or word not in plain:
-            bits[place] += STAYS
+            bits[place] += KEPT_WORD_BITS
         after_number = word not in plain and bool(ENDS_WITH_NUMBER.search(words[place].rstrip()[-20:]))
     near = [NEAR_MARK if word.rstrip()[-1:] in PUNCTUATION else NEAR for word in words]
-    before = _carried(bits, near)
-    after = _carried(bits[::-1], [*near[-2::-1], 0.0])[::-1]
+    before = _carry_bits(bits, near)
+    after = _carry_bits(bits[::-1], [*near[-2::-1], 0.0])[::-1]
     left = iter(bits)
     best = list[float]()
     for of_one in cut:
@@ -91,7 +91,7 @@ def most_telling(text: str) -> tuple[list[str], list[int], list[int]]:
     return words, places, list(accumulate(len(words[place]) for place in places))
 
 
-def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
+def _carry_bits(bits: Sequence[float], near: Sequence[float]) -> list[float]:
     """The bits that each word gets from the words before it; `near`: the share passed from each word to the next."""
     carried, found = 0.0, []
     for one, passes in zip(bits, near, strict=False):
@@ -102,6 +102,6 @@ def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
 
 def may_go(unit: str) -> bool:
     """Whether a word is plain: not a number, name, path, identifier, quotation or negation, nor without case."""
-    word = unit.strip(AROUND)
+    word = unit.strip(AROUND_A_WORD)
     plain = word.isalpha() and (word.islower() or word.lower() in STOPWORDS)
     return plain and word.lower() not in NEGATIONS

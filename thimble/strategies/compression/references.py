@@ -21,7 +21,7 @@ def split_lead(line: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Leads:
+class LineLeads:
     """The leads of a line here and of the same line above, as far as they differ: ("43", "40") for numbers.
 
     A number increases by one with each line.
@@ -31,22 +31,22 @@ class Leads:
     above: str
 
     @classmethod
-    def of(cls, here: str, above: str) -> Leads:
+    def of(cls, here: str, above: str) -> LineLeads:
         """The differing parts of the leads of the first line; a number is not cut in two."""
         while here and above and here[-1] == above[-1] and (here == above or not here[-1].isdigit()):
             here, above = here[:-1], above[:-1]
         return cls(here, above)
 
-    def after(self, lines: int) -> Leads:
+    def after(self, lines: int) -> LineLeads:
         """The differing parts `lines` lines further down."""
         if self.here == self.above:
             return self
-        return Leads(_counted_on(self.here, lines), _counted_on(self.above, lines))
+        return LineLeads(_count_up(self.here, lines), _count_up(self.above, lines))
 
     def moved(self, line: str) -> str:
         """The line above with the lead that it has here."""
         return self.here + line.removeprefix(self.above)
 
 
-def _counted_on(lead: str, lines: int) -> str:
+def _count_up(lead: str, lines: int) -> str:
     return LEAD_NUMBER.sub(lambda number: f"{int(number[0]) + lines:>{len(number[0])}}", lead)

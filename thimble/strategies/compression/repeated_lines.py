@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from thimble.agent.messages import LONGEST
-from thimble.strategies.compression.references import LEAD_AND_HEAD, Leads
+from thimble.agent.messages import MAX_CONTENT_CHARACTERS
+from thimble.strategies.compression.references import LEAD_AND_HEAD, LineLeads
 
-LEAST_RUN = 100
+MIN_RUN_CHARACTERS = 100
 """The least characters of a run that is worth a reference."""
-TELLING = 8
+MIN_HEAD_CHARACTERS = 8
 """The least characters of the head of a run's first line."""
 
 Lines = list[tuple[int, str, str]]
@@ -31,20 +31,20 @@ class Run:
     moved: bool
 
 
-def telling(text: str) -> Lines:
+def run_start_lines(text: str) -> Lines:
     """The lines of a text at which a run may start; none if the text is too long."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_CONTENT_CHARACTERS:
         return []
     found = ((line.start(), line["lead"], line["head"].rstrip()) for line in LEAD_AND_HEAD.finditer(text))
-    return [line for line in found if len(line[2]) >= TELLING]
+    return [line for line in found if len(line[2]) >= MIN_HEAD_CHARACTERS]
 
 
-def places(text: str, lines: Lines) -> Places:
+def line_places(text: str, lines: Lines) -> Places:
     """The places of the lines of a text."""
     return {head: (text, start, lead) for start, lead, head in reversed(lines)}
 
 
-def runs(text: str, lines: Lines, own: Places, before: Places) -> Iterator[Run]:
+def find_runs(text: str, lines: Lines, own: Places, before: Places) -> Iterator[Run]:
     """The runs of lines that earlier texts have, or this one further up; `own` are the places of its lines.
 
     A run starts at a line whose head has a place, and lasts while the lines are equal except for their leads. It does
@@ -58,14 +58,14 @@ def runs(text: str, lines: Lines, own: Places, before: Places) -> Iterator[Run]:
             continue
         source, there, above = place
         limit = start - 1 if earlier else len(source)
-        end = _end(text, start, source, there, limit, Leads.of(lead, above))
+        end = _find_run_end(text, start, source, there, limit, LineLeads.of(lead, above))
         end = start + len(text[start:end].rstrip("\n"))
-        if end - start >= LEAST_RUN:
+        if end - start >= MIN_RUN_CHARACTERS:
             yield Run(start, end, lead != above)
             free = end
 
 
-def _end(text: str, start: int, source: str, there: int, limit: int, leads: Leads) -> int:
+def _find_run_end(text: str, start: int, source: str, there: int, limit: int, leads: LineLeads) -> int:
     """The end of the longest run of lines that are equal except for their leads."""
     end = at = start
     number = 0

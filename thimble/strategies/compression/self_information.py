@@ -17,7 +17,7 @@ COMMON, VOCABULARY = 0.4, 20_000
 """The prior: two words in five are stop words, all equally likely; the rest are any of this many others."""
 PRIOR_COUNTS, SINGLE_COUNTS = 400, 40
 """ν and μ: the prior weighs as much as this many words read, the single word as much as this many pairs read."""
-AROUND = "()[].,;:!?…'’* \t"
+AROUND_A_WORD = "()[].,;:!?…'’* \t"
 """Characters that may surround a word."""
 
 
@@ -28,7 +28,7 @@ def self_information(text: Sequence[str]) -> list[float]:
     p1 = (count(word) + ν · p0(word)) / (words so far + ν), smoothed by the prior p0 (MacKay and Peto, A Hierarchical
     Dirichlet Language Model, 1995).
     """
-    seen = {word: PRIOR_COUNTS * prior(word) for word in set(text)}
+    seen = {word: PRIOR_COUNTS * prior_probability(word) for word in set(text)}
     followed = dict.fromkeys(("", *seen), SINGLE_COUNTS)
     pairs: dict[tuple[str, str], int] = {}
     bits, before = [], ""
@@ -41,6 +41,6 @@ def self_information(text: Sequence[str]) -> list[float]:
     return bits
 
 
-def prior(word: str) -> float:
+def prior_probability(word: str) -> float:
     """The probability of a word before anything is read."""
     return COMMON / len(STOPWORDS) if word in STOPWORDS else (1 - COMMON) / VOCABULARY

@@ -24,11 +24,11 @@ PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%")
 PROGRESS_BAR = re.compile(r"[\[(|][#=>. \u2500-\u259f-]{4,}[\])|]|[#=>.\u2500-\u259f-]{4}|% \([0-9]+/[0-9]+\)")
 CHANGES = re.compile(r"[^A-Za-z]++")
 """Characters that change from one drawing of a progress bar to the next."""
-MOST_TIMES = 3
+MAX_REPEATS = 3
 """A line that occurs more often than this in a row is shown once."""
 
 
-def tidied(text: str) -> tuple[str, Counter[str]]:
+def tidy_terminal_text(text: str) -> tuple[str, Counter[str]]:
     """The text, and the number of pieces removed, by their name in the singular; in linear time."""
     went: Counter[str] = Counter()
 
@@ -46,7 +46,7 @@ def tidied(text: str) -> tuple[str, Counter[str]]:
     def once(lines: Iterator[str]) -> Iterator[str]:
         for line, run in groupby(lines):
             times = sum(1 for _ in run)
-            if times > MOST_TIMES:
+            if times > MAX_REPEATS:
                 went["repeated line"] += times - 1
                 yield f"[{times:,} times] {line}"
             else:

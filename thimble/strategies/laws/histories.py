@@ -110,7 +110,7 @@ class Story:
         return self
 
 
-def react(steps: int, tokens: int = 600, at_once: int = 1) -> list[Message]:
+def react_history(steps: int, tokens: int = 600, at_once: int = 1) -> list[Message]:
     """One question and `steps` tool steps, each with `at_once` parallel results of `tokens`."""
     story = Story().ask("Which of the forty articles says what a prefix cache costs?")
     for _ in range(steps):
@@ -120,7 +120,7 @@ def react(steps: int, tokens: int = 600, at_once: int = 1) -> list[Message]:
 
 def react40() -> list[Message]:
     """One question, 40 tool steps: 82 messages, about 27k tokens."""
-    return react(40)
+    return react_history(40)
 
 
 def calls_of(messages: Sequence[Message]) -> Iterator[list[Message]]:
@@ -182,7 +182,7 @@ def is_faithful(view: Sequence[Message], history: Sequence[Message], fitted: boo
     return wrong
 
 
-def pending(messages: Sequence[Message]) -> list[str]:
+def pending_calls(messages: Sequence[Message]) -> list[str]:
     """Ids of the calls at the tail that have no result yet."""
     tail = len(messages)
     while tail and messages[tail - 1].role == "tool":
@@ -202,7 +202,7 @@ HUGE, PENDING = (2_500, 15_000, 60_000), st.lists(SIZES, min_size=1, max_size=3)
 TOKENS = (0, 1, 3, 6, 9, 12, 20, 30, 45, 60, 90, 150, 300, 450, 600, 900)
 
 
-def tell(story: Story, step: int) -> None:
+def tell_step(story: Story, step: int) -> None:
     """Add one step to a story, given by a number below 256."""
     kind, size = divmod(step, 16)
     tokens = TOKENS[size]
@@ -241,7 +241,7 @@ def sound_histories(draw: st.DrawFn, most_turns: int = 20) -> list[Message]:
     if kind % 10:
         story.ask(words(task % 61, "task"))
     for step in draw(_steps(most_turns)):
-        tell(story, step)
+        tell_step(story, step)
     match end % 20:
         case 19 | 18:
             story.turn(HUGE[kind % 3])

@@ -31,12 +31,12 @@ from thimble.strategies.laws.histories import (
     is_faithful,
     is_sound,
     nasty_histories,
-    pending,
-    react,
+    pending_calls,
     react40,
+    react_history,
     sound_histories,
 )
-from thimble.strategies.laws.subjects import exempt, fills, leave, state_of
+from thimble.strategies.laws.subjects import acting_share, is_exempt, state_of, stop_background_calls
 from thimble.strategies.recital import without_recital
 
 Make = Callable[[], Strategy]
@@ -57,7 +57,7 @@ class Scaled(TinyCounter):
         return ceil(super().count(message) * self.scale)
 
 
-def case(subject: Subject, data: st.DataObject, histories: Histories) -> tuple[Strategy, list[Message], Budget]:
+def draw_case(subject: Subject, data: st.DataObject, histories: Histories) -> tuple[Strategy, list[Message], Budget]:
     """A strategy, a sound history for it and a budget."""
     make = subject(data)
     history = repair(data.draw(histories, label="history")).messages
@@ -96,49 +96,49 @@ def is_fitted(strategy: Strategy) -> bool:
 
 def law_1_pairs_whole(subject: Subject, data: st.DataObject) -> None:
     """Calls and results stay together."""
-    strategy, history, allowed = case(subject, data, nasty_histories())
+    strategy, history, allowed = draw_case(subject, data, nasty_histories())
     for messages, view in bare_views(strategy, history, allowed):
         assert is_sound(view) == []
-        assert pending(view) == pending(messages)
+        assert pending_calls(view) == pending_calls(messages)
 
 
 def law_1_pairs_whole_on_the_road(subject: Subject, data: st.DataObject) -> None:
     """The same, and nothing had to be repaired."""
-    strategy, history, allowed = case(subject, data, nasty_histories())
+    strategy, history, allowed = draw_case(subject, data, nasty_histories())
     for messages, view in views(strategy, history, allowed):
         assert is_sound(view.messages) == []
-        assert pending(view.messages) == pending(messages)
+        assert pending_calls(view.messages) == pending_calls(messages)
         assert view.notes == ()
 
 
 def law_2_system_task_and_question_stay(subject: Subject, data: st.DataObject) -> None:
     """Byte for byte, in the order of the history."""
-    strategy, history, allowed = case(subject, data, nasty_histories())
+    strategy, history, allowed = draw_case(subject, data, nasty_histories())
     for messages, view in bare_views(strategy, history, allowed):
         assert is_faithful(view, messages) == []
 
 
 def law_2_system_task_and_question_stay_on_the_road(subject: Subject, data: st.DataObject) -> None:
     """Also when the view was made to fit."""
-    strategy, history, allowed = case(subject, data, nasty_histories())
+    strategy, history, allowed = draw_case(subject, data, nasty_histories())
     for messages, view in views(strategy, history, allowed):
         assert is_faithful(view.messages, messages, fitted=True) == []
 
 
 def law_3_within_budget(subject: Subject, data: st.DataObject) -> None:
     """And the view is not larger than the history."""
-    strategy, history, allowed = case(subject, data, nasty_histories())
+    strategy, history, allowed = draw_case(subject, data, nasty_histories())
     for messages, view in views(strategy, history, allowed):
         assert view.tokens == allowed.size(view.messages)
         assert view.history_tokens == allowed.size(messages)
-        assert view.tokens <= view.history_tokens or exempt(3, strategy, messages, allowed)
+        assert view.tokens <= view.history_tokens or is_exempt(3, strategy, messages, allowed)
         if is_fitted(strategy):
             assert view.tokens <= allowed.limit
 
 
 def law_3_within_budget_while_budget_and_counting_change(subject: Subject, data: st.DataObject) -> None:
     """The user sets another budget, the counter learns from the server, another model takes over."""
-    strategy, history, _ = case(subject, data, sound_histories(most_turns=40))
+    strategy, history, _ = draw_case(subject, data, sound_histories(most_turns=40))
     changes = data.draw(st.lists(st.tuples(LIMITS, st.floats(0.5, 2.0)), min_size=1, max_size=5), label="changes")
     before = None
     for place, messages in enumerate(calls_of(history)):
@@ -156,7 +156,7 @@ def law_3_within_budget_while_budget_and_counting_change(subject: Subject, data:
 
 def law_3_no_budget_error_that_fit_would_not_raise(subject: Subject, data: st.DataObject) -> None:
     """If the least view fits, the strategy's view does."""
-    strategy, history, allowed = case(subject, data, nasty_histories())
+    strategy, history, allowed = draw_case(subject, data, nasty_histories())
     for messages in calls_of(history):
         try:
             fit(messages, allowed)
@@ -167,10 +167,10 @@ def law_3_no_budget_error_that_fit_would_not_raise(subject: Subject, data: st.Da
 
 def law_3_nothing_becomes_longer(subject: Subject, data: st.DataObject) -> None:
     """No message, and not the whole."""
-    strategy, history, allowed = case(subject, data, nasty_histories())
+    strategy, history, allowed = draw_case(subject, data, nasty_histories())
     whole = {message.id: message for message in history}
     for messages, view in bare_views(strategy, history, allowed):
-        if exempt(3, strategy, messages, allowed):
+        if is_exempt(3, strategy, messages, allowed):
             continue
         assert allowed.size(view) <= allowed.size(messages)
         for message in view:
@@ -182,7 +182,7 @@ def law_3_nothing_becomes_longer(subject: Subject, data: st.DataObject) -> None:
 
 def law_4_input_not_mutated(subject: Subject, data: st.DataObject) -> None:
     """The history is unchanged."""
-    strategy, history, allowed = case(subject, data, nasty_histories())
+    strategy, history, allowed = draw_case(subject, data, nasty_histories())
     before = deepcopy(history)
     for messages, view in bare_views(strategy, history, allowed):
         assert messages == before[: len(messages)]
@@ -201,27 +201,27 @@ def law_4_same_input_same_view(subject: Subject, data: st.DataObject) -> None:
 
 def law_4_asked_again_it_says_the_same(subject: Subject, data: st.DataObject) -> None:
     """The same strategy, on the same history."""
-    strategy, history, allowed = case(subject, data, sound_histories())
+    strategy, history, allowed = draw_case(subject, data, sound_histories())
     for messages, view in bare_views(strategy, history, allowed):
-        assert exempt(4, strategy, messages, allowed) or strategy.prepare(messages, allowed) == view
+        assert is_exempt(4, strategy, messages, allowed) or strategy.prepare(messages, allowed) == view
 
 
 def law_5_identity_while_everything_fits(subject: Subject, data: st.DataObject) -> None:
     """Then the view is the history."""
-    strategy, history, _ = case(subject, data, nasty_histories())
-    roomy = budget(ceil(budget().size(history) / fills(strategy)))
+    strategy, history, _ = draw_case(subject, data, nasty_histories())
+    roomy = budget(ceil(budget().size(history) / acting_share(strategy)))
     for messages, view in bare_views(strategy, history, roomy):
-        if not exempt(5, strategy, messages, roomy):
+        if not is_exempt(5, strategy, messages, roomy):
             assert view == messages
 
 
 def law_6_prefix_survives_between_edits(subject: Subject, data: st.DataObject) -> None:
     """A strategy whose state is unchanged has only appended to its view."""
-    strategy, history, allowed = case(subject, data, sound_histories(most_turns=40))
+    strategy, history, allowed = draw_case(subject, data, sound_histories(most_turns=40))
     before: Sequence[Message] = []
     state = state_of(strategy)
     for messages, view in bare_views(strategy, history, allowed):
-        if not exempt(6, strategy, messages, allowed) and state_of(strategy) == state:
+        if not is_exempt(6, strategy, messages, allowed) and state_of(strategy) == state:
             assert view[: len(before)] == before
         before, state = without_recital(view, messages), state_of(strategy)
 
@@ -236,7 +236,7 @@ def state_saved_and_given_back_in_mid_session_changes_nothing(subject: Subject, 
     stayed, resumed = make(), make()
     for place, messages in enumerate(calls):
         if place == resume_at:
-            leave(stayed)
+            stop_background_calls(stayed)
             state = state_of(resumed)
             resumed = make()
             if state or hasattr(resumed, "state"):
@@ -271,7 +271,7 @@ TRIED: Sequence[Callable[[Subject, st.DataObject], None]] = (
 # --- on histories that are nasty by hand ------------------------------------------------------------------------------
 
 
-def nameless(history: list[Message]) -> list[Message]:
+def without_ids(history: list[Message]) -> list[Message]:
     """The same with calls and results that have no ids."""
     calls = [tuple(replace(call, id="") for call in message.calls) for message in history]
     return [replace(message, calls=made, call_id="") for message, made in zip(history, calls, strict=True)]
@@ -283,22 +283,22 @@ NASTY: dict[str, list[Message]] = {
     "a question": Story().ask("?").messages,
     "no system message": Story(None).ask("?").turn(900).turn(900).messages,
     "no user message": Story().turn(900).turn(900).turn(900, pending=1).messages,
-    "empty contents": [replace(message, content="") for message in react(20)],
-    "no contents": [replace(message, content=None) for message in react(20)],  # type: ignore[arg-type]
+    "empty contents": [replace(message, content="") for message in react_history(20)],
+    "no contents": [replace(message, content=None) for message in react_history(20)],  # type: ignore[arg-type]
     "some contents missing": [
         replace(message, content=None) if place % 5 == 3 else message  # type: ignore[arg-type]
-        for place, message in enumerate(react(20))
+        for place, message in enumerate(react_history(20))
     ],
     "one huge result": Story().ask("?").turn(60_000).messages,
     "a huge result among others": Story().ask("?").turn(600).turn(60_000, 5).turn(600).turn(600).messages,
     "many parallel calls": Story().ask("?").turn(*[400] * 12).turn(*[400] * 12).messages,
-    "calls without ids": nameless(react(20, at_once=3)),
+    "calls without ids": without_ids(react_history(20, at_once=3)),
     "pending": Story().ask("?").turn(900).turn(900).turn(900, 900, pending=2).messages,
     "half pending": Story().ask("?").turn(900).turn(900).turn(900, 900, pending=1).messages,
     "reversed": react40()[::-1],
-    "results without calls": [message for message in react(20) if not message.calls],
-    "calls without results": [message for message in react(20) if message.role != "tool"],
-    "doubled": react(10) + react(10),
+    "results without calls": [message for message in react_history(20) if not message.calls],
+    "calls without results": [message for message in react_history(20) if message.role != "tool"],
+    "doubled": react_history(10) + react_history(10),
     "many questions": [
         message for n in range(30) for message in Story(None).ask(f"{n}?").turn(300).answer("!").messages
     ],
@@ -314,7 +314,7 @@ def law_8_nothing_is_too_nasty(make: Make) -> None:
 
 def law_8_four_thousand_messages(make: Make) -> None:
     """A long session."""
-    _holds_on(react(2_000, 60), make(), 8_000)
+    _holds_on(react_history(2_000, 60), make(), 8_000)
 
 
 def _holds_on(history: list[Message], strategy: Strategy, limit: int, name: str = "") -> None:
@@ -323,13 +323,13 @@ def _holds_on(history: list[Message], strategy: Strategy, limit: int, name: str 
     assert list(view.notes) == repaired.notes, (name, limit)
     assert is_sound(view.messages) == [], (name, limit)
     assert is_faithful(view.messages, repaired.messages, fitted=True) == [], (name, limit)
-    assert pending(view.messages) == pending(repaired.messages), (name, limit)
+    assert pending_calls(view.messages) == pending_calls(repaired.messages), (name, limit)
     assert view.tokens <= limit or not is_fitted(strategy), (name, limit)
 
 
 def law_8_an_overhead_above_the_budget_is_a_budget_error(make: Make) -> None:
     """Tool schemas alone are too large."""
-    for history in ([], react(3)):
+    for history in ([], react_history(3)):
         strategy, error = make(), ""
         try:
             assert prepare(history, strategy, budget(100, overhead=200)).tokens > 100

@@ -31,26 +31,26 @@ from thimble.strategies.todo import Todo
 from thimble.strategies.truncate import Truncate
 
 
-def short(messages: Sequence[Message]) -> str:
+def short_summary(messages: Sequence[Message]) -> str:
     """A summary as a model might write it: a few of the first words, and a name."""
     text = " ".join((message.content or "")[:200] for message in messages)
-    return " ".join([*text.split()[:12], named(messages)])
+    return " ".join([*text.split()[:12], named_summary(messages)])
 
 
-def named(messages: Sequence[Message]) -> str:
+def named_summary(messages: Sequence[Message]) -> str:
     """The newest number or numbered name before the instruction: the least that a summary can hold."""
     found = (re.search(r"\b[a-z]?\d\d+", message.content or "") for message in reversed(messages[:-1]))
     return next((match[0] for match in found if match), "s")
 
 
-def fails(messages: Sequence[Message]) -> str:
+def fail(messages: Sequence[Message]) -> str:
     """A server that is gone."""
     raise ModelError("the server is gone")
 
 
 SUMMARISERS: dict[str, Callable[[Sequence[Message]], str]] = {
-    "short": short,
-    "fails": fails,
+    "short": short_summary,
+    "fails": fail,
     "empty": lambda messages: " \n ",
     "larger": lambda messages: "word " * 100_000,
     "as large": lambda messages: "".join(message.content or "" for message in messages),
@@ -61,7 +61,7 @@ SUMMARISERS: dict[str, Callable[[Sequence[Message]], str]] = {
 class Summariser(Backend):
     """A backend that answers with a function of the prompt; the function may be swapped."""
 
-    answer: Callable[[Sequence[Message]], str] = short
+    answer: Callable[[Sequence[Message]], str] = short_summary
     name: str = "summariser"
     model: str = "tiny"
     counter: TinyCounter = field(default_factory=TinyCounter)
@@ -90,14 +90,14 @@ class Summariser(Backend):
         yield Usage()
 
 
-def parts(strategy: Strategy) -> Sequence[Any]:
+def parts_of(strategy: Strategy) -> Sequence[Any]:
     """The strategies of a pipeline, or the one."""
     return strategy.parts if isinstance(strategy, Pipeline) else [strategy]
 
 
-def leave(strategy: Strategy) -> None:
+def stop_background_calls(strategy: Strategy) -> None:
     """Stop the calls in the background, as leaving a session does."""
-    for part in parts(strategy):
+    for part in parts_of(strategy):
         if isinstance(model := getattr(part, "model", None), SideModel):
             model.stop()
 
@@ -147,12 +147,12 @@ EXEMPT: dict[int, dict[type, Rule]] = {
 """By law: when a strategy need not keep it, because its own rule says otherwise. A line a strategy."""
 
 
-def exempt(law: int, strategy: Strategy, messages: Sequence[Message], budget: Budget) -> bool:
+def is_exempt(law: int, strategy: Strategy, messages: Sequence[Message], budget: Budget) -> bool:
     """Whether some part need not keep this law at this call."""
     rules = EXEMPT[law]
-    return any(type(part) in rules and rules[type(part)](part, messages, budget) for part in parts(strategy))
+    return any(type(part) in rules and rules[type(part)](part, messages, budget) for part in parts_of(strategy))
 
 
-def fills(strategy: Strategy) -> float:
+def acting_share(strategy: Strategy) -> float:
     """The share of the budget at which the strategy starts to act."""
-    return min(getattr(part, "at", 1.0) for part in parts(strategy))
+    return min(getattr(part, "at", 1.0) for part in parts_of(strategy))

@@ -14,7 +14,7 @@ from tests.support.branched_sessions import run, sent, session_in, stands
 from tests.support.journal_scenes import SPECS
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.events import Replied, SideCalled
-from thimble.repl.commands.branches.tree import accounts
+from thimble.repl.commands.branches.tree import make_accounts
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.tree import Tree
 from thimble.session.session import Session
@@ -104,5 +104,5 @@ def same_tree(journal: Journal) -> None:
     for number, branch in journal.tree.branches.items():
         kept = {line.number for line in branch.lines}
         assert branch.lines == [line for line in whole.branches[number].lines if line.number in kept]
-    calls = sum(len(one.calls) for one in accounts(journal.tree))
+    calls = sum(len(one.calls) for one in make_accounts(journal.tree))
     assert calls == sum(isinstance(line.record, Replied | SideCalled) for line in lines)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.branched_sessions import run, sent, session_in, stands
 from thimble.agent.errors import BudgetError
 from thimble.repl.cli import headless
-from thimble.repl.commands.branches.tree import accounts
+from thimble.repl.commands.branches.tree import make_accounts
 from thimble.session.session import Session
 
 LONG = "Why? " * 500
@@ -92,7 +92,7 @@ def grown() -> Session:
 
 def test_what_is_shared_is_counted_once() -> None:
     session = grown()
-    found = {one.number: one for one in accounts(session.journal.tree)}
+    found = {one.number: one for one in make_accounts(session.journal.tree)}
     assert [(one.parent, one.behind) for one in found.values()] == [(0, 0), (1, 1), (2, 2), (1, 0)]
     assert [one.question for one in found.values()] == ["Question 3?", "Another?", "", ""]
     ledger = session.agent.ledger

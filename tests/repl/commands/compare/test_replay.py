@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
+from tests.support.histories import LIMITS, nasty_histories, react_history, sound_histories
 from tests.support.sessions import Paper, scripted
 from tests.support.specs import Summariser
 from thimble.agent.errors import UsageError
@@ -16,8 +16,8 @@ from thimble.agent.ledger import Ledger
 from thimble.agent.messages import Message
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
-from thimble.commands.replay import Replayed, replay, replay_session
-from thimble.repl.commands.compare.compare import by_default, parse_arguments
+from thimble.commands.replay import Replayed, replay_session, replay_strategy
+from thimble.repl.commands.compare.compare import default_specs, parse_arguments
 from thimble.repl.commands.compare.replay_table import star_lowest
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
@@ -64,7 +64,7 @@ def test_it_replays_the_strategy_as_the_session_would_use_it(spec: str, history:
     side = SideModel(Summariser())
     as_if = replace(agent, strategy=make_strategy(spec, side))
     tools = as_if.schemas()
-    *_, last = replay(history, as_if.strategy, as_if.budget(tools), tools, side, agent.backend.id)
+    *_, last = replay_strategy(history, as_if.strategy, as_if.budget(tools), tools, side, agent.backend.id)
     assert found.next == last.view
     if last.view is None:
         assert found.refused
@@ -116,13 +116,13 @@ def test_a_star_is_for_the_least_of_those_that_fit(rows: list[tuple[int | None, 
 def test_by_default_the_one_in_use_and_all_that_ask_no_model() -> None:
     session = scripted(strategy="hybrid:window=3")
     asking = {name for name, kind in STRATEGIES.items() if asks_a_model(kind)}
-    assert by_default(session) == ["hybrid:window=3", *(name for name in STRATEGIES if name not in asking)]
+    assert default_specs(session) == ["hybrid:window=3", *(name for name in STRATEGIES if name not in asking)]
 
 
 @pytest.mark.parametrize("drawn", [True, False])
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path, drawn: bool) -> None:
     (tmp_path / "mine.py").write_text("def prepare(messages, budget):\n    raise KeyboardInterrupt\n")
-    session, paper = told(react(3)), Paper(drawn=drawn)
+    session, paper = told(react_history(3)), Paper(drawn=drawn)
     before = all_of(session)
     with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
         run_command(session, f"/compare none {tmp_path}/mine.py truncate", paper.console)

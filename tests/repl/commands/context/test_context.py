@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN
 from tests.support.family import family
-from tests.support.histories import react
+from tests.support.histories import react_history
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.context.message import changed_lines
@@ -96,7 +96,7 @@ def test_of_a_shortened_message_it_shows_the_lines_that_changed() -> None:
 @pytest.mark.parametrize("height", [24, 60])
 def test_the_strip_stays_on_the_screen(height: int) -> None:
     session = scripted("One.", budget=8_000)
-    session.agent.state.history = [*session.agent.history, *react(60, 30)]
+    session.agent.state.history = [*session.agent.history, *react_history(60, 30)]
     ask(session)
     paper = Paper(80, height=height)
     run_command(session, "/context", paper.console)

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN
-from tests.support.histories import TinyCounter, damaged_histories, messages, react, sound_histories
+from tests.support.histories import TinyCounter, damaged_histories, messages, react_history, sound_histories
 from tests.support.sessions import Paper
 from tests.support.views import SPECS, viewed, xray_of
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
-from thimble.repl.commands.context.listing import fold_rows, show_list, span
-from thimble.repl.commands.context.message import sentence
+from thimble.repl.commands.context.listing import fold_rows, group_name, show_list
+from thimble.repl.commands.context.message import describe_message
 from thimble.repl.commands.context.rows import rows_of
 
 HISTORIES = sound_histories() | damaged_histories() | st.lists(messages(), max_size=12)
@@ -65,12 +65,12 @@ def test_a_list_is_bounded_and_loses_nothing(history: list[Message], spec: str, 
 
 
 def test_on_a_low_screen_what_changed_has_a_row() -> None:
-    view = viewed(react(4), "observation-masking:when=always", 8_000)
+    view = viewed(react_history(4), "observation-masking:when=always", 8_000)
     assert view is not None
     groups = fold_rows(rows_of(view, TinyCounter().count), 8)
     masked = [row.name for row in rows_of(view, TinyCounter().count) if row.fate == "masked"]
     assert masked == ["4", "6"]
-    assert {*masked} <= {span(group) for group in groups}
+    assert {*masked} <= {group_name(group) for group in groups}
     assert len(groups) <= 8
 
 
@@ -96,7 +96,7 @@ def test_every_message_has_a_rule(history: list[Message], spec: str, limit: int)
         return
     xray = xray_of(view)
     for place, row in enumerate(xray.rows):
-        said = sentence(xray, place)
+        said = describe_message(xray, place)
         assert said.startswith(f"message {row.name} (")
         assert f", {row.fate}, {row.tokens_before:,} → {row.tokens_after:,} tokens: " in said
         assert said.endswith(".")

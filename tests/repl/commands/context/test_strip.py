@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import react, sound_histories
+from tests.support.histories import react_history, sound_histories
 from tests.support.sessions import Paper
 from tests.support.views import SPECS, viewed, xray_of
 from thimble.agent.messages import Message
@@ -15,11 +15,11 @@ from thimble.repl.commands.context.rows import spread_shares
 from thimble.repl.commands.context.strip import (
     FREE,
     Block,
-    bar,
-    ruler,
-    sent_blocks,
+    draw_bar,
+    draw_ruler,
+    history_blocks,
     show_strip,
-    was_blocks,
+    view_blocks,
     widths,
 )
 from thimble.repl.screen.theme import FATE_LETTERS
@@ -60,19 +60,19 @@ def test_the_bars_are_those_of_the_view(history: list[Message], spec: str, limit
     if view is None:
         return
     xray = xray_of(view)
-    was, sent = was_blocks(xray), sent_blocks(xray)
+    was, sent = history_blocks(xray), view_blocks(xray)
     assert sum(block.tokens for block in was) == view.history_tokens
     assert sum(block.tokens for block in sent) == max(view.tokens, view.limit)
     assert len(was) == len(view.history) + bool(view.overhead)
     for blocks in (was, sent):
         got = widths(blocks, columns)
-        assert bar(blocks, got).cell_len == columns
+        assert draw_bar(blocks, got).cell_len == columns
     letters = [block.letter for block in was][bool(view.overhead) :]
     system = bool(view.history) and view.history[0].role == "system"
     assert letters[system:] == [FATE_LETTERS[fate] for fate in view.fates[system:]]
     assert sum(block.letter == "I" for block in sent) == len(view.inserted)
     assert (FREE in {block.letter for block in sent}) == (view.tokens < view.limit)
-    marked = ruler(xray, sent, widths(sent, columns))
+    marked = draw_ruler(xray, sent, widths(sent, columns))
     assert marked.cell_len <= columns
     assert ("═" in marked.plain) <= (view.cached > 0)
     paper = Paper(drawn=False)
@@ -102,7 +102,7 @@ def test_a_column_of_both_bars_is_as_many_tokens_and_the_sums_are_whole(
 
 
 def test_what_is_over_the_budget_is_marked_without_colour_too() -> None:
-    view = viewed(react(8), "none", 2_000)
+    view = viewed(react_history(8), "none", 2_000)
     assert view is not None
     paper, coloured = Paper(80), Paper(80, color=True)
     show_strip(xray_of(view), paper.console)

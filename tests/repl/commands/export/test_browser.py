@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from tests.support.exported import everything, export, hostile, read
-from thimble.repl.commands.context.message import rule
+from thimble.repl.commands.context.message import describe_rule
 from thimble.repl.commands.context.rows import last_call
-from thimble.session.story import stories
+from thimble.session.story import read_stories
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
@@ -117,7 +117,7 @@ def test_keys_go_through_the_exported_page(tmp_path: Path) -> None:
     exchanges = [call.exchange for call in session.agent.ledger.calls if call.purpose == "answer"]
     calls = len(exchanges)
     page = export(session, "html", tmp_path)
-    made = [call for exchange in next(stories(session.journal.read()[0])).exchanges for call in exchange.calls]
+    made = [call for exchange in next(read_stories(session.journal.read()[0])).exchanges for call in exchange.calls]
     first = next(at for at, call in enumerate(made, 1) if {*call.prepared.view.fates} != {"kept"})
     assert opened(page, tmp_path)["saw"][0]["hash"] == f"#{first}", "it opens where the strategy first acted"
     found = opened(page, tmp_path, "ArrowRight", "End", "ArrowRight", "ArrowLeft", "Home", fragment="#1")
@@ -146,7 +146,7 @@ def test_the_exported_page_gives_the_reasons_of_why(spec: str, tmp_path: Path) -
     )
     xray = last_call(session)
     expected = [
-        [row.name, f"{row.fate}{', in the cached prefix' if row.cached else ''}: {rule(xray, place)}"]
+        [row.name, f"{row.fate}{', in the cached prefix' if row.cached else ''}: {describe_rule(xray, place)}"]
         for place, row in enumerate(xray.rows)
     ]
     assert opened(export(session, "html", tmp_path), tmp_path, "End")["told_of"] == expected

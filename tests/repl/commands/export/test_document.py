@@ -20,7 +20,7 @@ from thimble.repl.commands.export.page import embed_json
 from thimble.session import jsonl
 from thimble.session.jsonl import to_json
 from thimble.session.session import Session
-from thimble.session.story import stories
+from thimble.session.story import read_stories
 
 NASTY = st.text(st.characters() | st.sampled_from("<>&\x7f\u2028\u2029\ud800\x1b\u202e"))
 SPECS = ["none", "observation-masking:window=1", "sliding-window", "hybrid", "notes+offload"]
@@ -54,7 +54,7 @@ def test_every_view_of_every_branch_can_be_made_of_it_again(spec: str, tmp_path:
     document = whole_session(session, tmp_path)
     assert document["session"]["branch"] == 4
     assert [(one["branch"], one["parent"]) for one in document["branches"]] == [(1, None), (2, 1), (3, 2), (4, 1)]
-    told = {one.branch: one for one in stories(*session.journal.read())}
+    told = {one.branch: one for one in read_stories(*session.journal.read())}
     for branch in document["branches"]:
         then = told[branch["branch"]]
         assert [message(each) for each in branch["messages"]] == then.past.history
@@ -72,7 +72,7 @@ def test_every_view_of_every_branch_can_be_made_of_it_again(spec: str, tmp_path:
 def test_the_session_of_the_document_is_the_last_line_of_json(tmp_path: Path) -> None:
     session = read(spec="hybrid")
     document = whole_session(session, tmp_path)
-    assert {**document["session"], **jsonl.session(session)} == document["session"]
+    assert {**document["session"], **jsonl.session_fields(session)} == document["session"]
     kinds = {event["type"] for event in document["branches"][0]["events"]}
     assert kinds >= {"opened", "asked", "prepared", "replied", "tool_called", "tool_returned", "answered"}
 

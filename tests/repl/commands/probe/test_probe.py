@@ -13,8 +13,8 @@ from tests.support.sessions import ask, scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.repl.commands.probe.probe import choose_questions, is_in_view, probe_fork
-from thimble.repl.commands.probe.survival import cells, strategies, survive
-from thimble.session.plant import plant
+from thimble.repl.commands.probe.survival import draw_marks, measure_survival, strategies
+from thimble.session.plant import plant_fact
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.table import STRATEGIES, asks_a_model
@@ -33,7 +33,7 @@ def reading(strategy: str = "observation-masking", budget: int = 1_500, asked: i
 
 
 def planted(session: Session, fact: str = FACT) -> None:
-    plant(session.agent, fact)
+    plant_fact(session.agent, fact)
 
 
 def kept(session: Session) -> bytes:
@@ -69,7 +69,7 @@ def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str
     before, side = kept(session), session.agent.side
     _, view = probe_fork(session.fork(), "And what is context rot?", session.planted[0])
     assert kept(session) == before
-    assert list(side.drain() if side else ()) == []
+    assert list(side.drain_events() if side else ()) == []
     prepared = next(event for event in ask(session, "And what is context rot?") if isinstance(event, Prepared))
     assert prepared.view.messages == view.messages
     assert prepared.view.fates == view.fates
@@ -117,7 +117,7 @@ def test_a_replay_marks_the_calls_as_they_really_were(name: str) -> None:
     session = reading(name, budget=2_000, asked=0)
     views = [event.view for q in QUESTIONS for event in ask(session, q) if isinstance(event, Prepared)]
     before = kept(session)
-    (found,) = survive(session, session.spec, session.planted)
+    (found,) = measure_survival(session, session.spec, session.planted)
     assert kept(session) == before
     assert [mark in ("stands", "over") for mark in found.marks[:-1]] == [
         is_in_view(v, session.planted[0]) for v in views
@@ -138,7 +138,7 @@ def test_the_one_in_use_comes_first_and_none_is_asked_that_asks_a_model() -> Non
 
 @given(st.lists(st.sampled_from(["stands", "gone", "over"]), max_size=200), st.integers(1, 40))
 def test_cells_never_claim_more_than_the_calls(marks: Sequence[str], columns: int) -> None:
-    shown = list(cells(marks, columns))
+    shown = list(draw_marks(marks, columns))
     assert len(shown) == min(len(marks), columns)
     assert set(shown) <= {*marks, "partly"}
     if len(marks) <= columns:

@@ -15,9 +15,9 @@ from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed
 from thimble.repl.commands.strategy import last_spec
 from thimble.session.session import Session
-from thimble.strategies.paper_names import in_our_names
+from thimble.strategies.paper_names import use_our_names
 from thimble.strategies.spec import make_strategy
-from thimble.strategies.table import without_a_model
+from thimble.strategies.table import list_without_model
 
 HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
 ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-buffer")
@@ -35,7 +35,7 @@ def compare(session: Session, text: str, console: Console) -> None:
     """
     specs, question = parse_arguments(text)
     if question is None:
-        specs = specs or by_default(session)
+        specs = specs or default_specs(session)
         check(session, specs)
         _replay(session, [*[spec_in_use(session)] * bool(session.agent.state.overrides), *specs], console)
     else:
@@ -52,7 +52,7 @@ def parse_arguments(text: str) -> tuple[list[str], str | None]:
     question = asked[0].strip() if asked else None
     if question == "":
         raise UsageError("run needs a question", HOW_TO_COMPARE)
-    return [*dict.fromkeys(map(in_our_names, before.split()))], question
+    return [*dict.fromkeys(map(use_our_names, before.split()))], question
 
 
 def check(session: Session, specs: Sequence[str]) -> None:
@@ -66,9 +66,9 @@ def check(session: Session, specs: Sequence[str]) -> None:
             raise UsageError(error.what, f"{error.fix}; {HOW_TO_COMPARE}") from error
 
 
-def by_default(session: Session) -> list[str]:
+def default_specs(session: Session) -> list[str]:
     """The strategy in use, and all that do not ask a model; for a recorded run, its agent's own views first."""
-    return [*dict.fromkeys((*[AS_RECORDED] * is_as_recorded(session), session.spec, *without_a_model()))]
+    return [*dict.fromkeys((*[AS_RECORDED] * is_as_recorded(session), session.spec, *list_without_model()))]
 
 
 def _replay(session: Session, specs: Sequence[str], console: Console) -> None:

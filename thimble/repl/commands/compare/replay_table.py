@@ -11,11 +11,11 @@ from rich.text import Text
 from thimble.agent.events import SideCalled
 from thimble.commands.replay import Replayed, call_lengths, spec_in_use
 from thimble.repl.commands.context.rows import rows_of
-from thimble.repl.commands.context.strip import bar, messages_before, widths
+from thimble.repl.commands.context.strip import draw_bar, messages_before, widths
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import FATE_LETTERS, in_use, is_drawn, say
-from thimble.repl.screen.trace import PLAIN_WIDTH, cut_line, in_room
+from thimble.repl.screen.trace import PLAIN_WIDTH, cut_line, fit_spec
 from thimble.session import figures
 from thimble.session.session import Session
 from thimble.tools.wording import count_noun
@@ -67,7 +67,7 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
 def row_names(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
     """The SPEC of each row, shortened on a narrow screen. The one in use is marked."""
     room, used = console.width - FIGURES if is_drawn(console) else PLAIN_WIDTH, spec_in_use(session)
-    return [f"{in_room(one.spec, room)}{in_use(console, one.spec == used)}" for one in found]
+    return [f"{fit_spec(one.spec, room)}{in_use(console, one.spec == used)}" for one in found]
 
 
 def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:
@@ -80,7 +80,7 @@ def _show_bars(session: Session, found: Sequence[Replayed], console: Console) ->
         if one.next and not one.failed:
             blocks = messages_before(rows_of(one.next, count))
             shown = Text(f"  {name}{' ' * (room - 2 - cell_len(name))}", no_wrap=True)
-            console.print(shown.append_text(bar(blocks, widths(blocks, max(8, console.width - room)))))
+            console.print(shown.append_text(draw_bar(blocks, widths(blocks, max(8, console.width - room)))))
     console.print()
 
 

@@ -37,11 +37,11 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
     def asked(spec: str) -> None:
         found.append(Trial(spec))
         fork = partial(session.fork, "" if spec == session.spec else spec)
-        found[-1] = session.aside(("compare", spec, question), Trial, lambda: ask_fork(fork(), question, found[-1]))
+        found[-1] = session.ask_aside(("compare", spec, question), Trial, lambda: ask_fork(fork(), question, found[-1]))
         if not is_drawn(console):
             say(
                 console,
-                f"done {len(found)} of {len(specs)}, {one_line(spec)}: {one_line(came_to(found[-1], exchange))}",
+                f"done {len(found)} of {len(specs)}, {one_line(spec)}: {one_line(describe_trial(found[-1], exchange))}",
             )
 
     try:
@@ -74,7 +74,7 @@ def show_asked(
     first: dict[str, str] = {}
     for one, name in zip(found, names, strict=True):
         console.print()
-        ended = Text(came_to(one, exchange), style="over" if one.over else "")
+        ended = Text(describe_trial(one, exchange), style="over" if one.over else "")
         console.print(Text.assemble((f"{one_line(name)}: ", "name"), ended))
         answer = one_line(clean(one.answer))
         same = first.setdefault(answer, one.spec)
@@ -85,7 +85,7 @@ def show_asked(
             console.print(Padding(shown, (0, 0, 0, 2), expand=False) if is_drawn(console) else Text("  ") + shown)
 
 
-def came_to(one: Trial, exchange: Exchange | None) -> str:
+def describe_trial(one: Trial, exchange: Exchange | None) -> str:
     """`answered, known answer: right`: how it ended, calls over the budget, and the verdict if the answer is known.
 
     Safe to print.

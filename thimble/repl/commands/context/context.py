@@ -8,18 +8,18 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
-from thimble.commands.forecast import forecast
+from thimble.commands.forecast import forecast_prompt
 from thimble.repl.commands.command import command, one_of
-from thimble.repl.commands.context.listing import fold_rows, most_rows, show_list, span
-from thimble.repl.commands.context.message import sentence, show_message
+from thimble.repl.commands.context.listing import fold_rows, group_name, most_rows, show_list
+from thimble.repl.commands.context.message import describe_message, show_message
 from thimble.repl.commands.context.request import show_prompt, show_raw
 from thimble.repl.commands.context.rows import Xray, call_at, last_call, next_call
 from thimble.repl.commands.context.strip import show_strip
 from thimble.repl.commands.next_prompt import say_tidy_saves
-from thimble.repl.screen.footer import fitting
+from thimble.repl.screen.footer import fit_fields
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.theme import say
-from thimble.repl.screen.trace import in_room
+from thimble.repl.screen.trace import fit_spec
 from thimble.session import figures
 from thimble.session.session import Session
 from thimble.tools.wording import count_noun
@@ -41,10 +41,10 @@ def context(session: Session, rest: str, console: Console) -> None:
     between = RANGE.fullmatch(rest)
     if not rest:
         show_call(last_call(session), console)
-        _tell_later(session, console)
+        _print_newer(session, console)
     elif rest == "next":
         show_call(next_call(session), console)
-        say_tidy_saves(session, forecast(session), console)
+        say_tidy_saves(session, forecast_prompt(session), console)
     elif rest == "raw":
         show_raw(session, console)
     elif rest == "prompt":
@@ -73,23 +73,23 @@ def why(session: Session, rest: str, console: Console) -> None:
         what = "/why takes a message number" + (f", not {rest[:40]!r}" if rest else "")
         raise UsageError(what, "write /why 12, or /why +1 for the first inserted message; /context lists them")
     xray = last_call(session)
-    say(console, sentence(xray, xray.find(rest)))
+    say(console, describe_message(xray, xray.find(rest)))
     if notes := dict.fromkeys(xray.view.notes):
         say(console, f"repaired in this view: {one_line('; '.join(notes))}", "quiet")
 
 
 def show_call(xray: Xray, console: Console) -> None:
     """Print the view of a call: the head line, the strip, the list."""
-    say(console, head(xray, console.width), "over" if xray.view.tokens > xray.view.limit else "bold")
+    say(console, describe_call(xray, console.width), "over" if xray.view.tokens > xray.view.limit else "bold")
     show_strip(xray, console)
     groups = fold_rows(xray.rows, most_rows(console))
     show_list(xray, groups, console)
-    shared = next((span(group) for group in groups if len(group) > 1), "")
+    shared = next((group_name(group) for group in groups if len(group) > 1), "")
     if shared:
         say(console, f"messages share a row; /context {shared.replace('–', '-')} shows each", "quiet")
 
 
-def head(xray: Xray, width: int) -> str:
+def describe_call(xray: Xray, width: int) -> str:
     """`last call: turn 2 of exchange 1 · hybrid · 3,897/8,000 49% · cached 912 · prefill 2,985` in `width` columns.
 
     Fields drop from the right.
@@ -97,13 +97,13 @@ def head(xray: Xray, width: int) -> str:
     view = xray.view
     size = figures.format_budget_use(view.tokens, view.limit, xray.exact)
     parts = [f"cached {figures.format_amount(xray.cached)}", f"prefill {figures.format_amount(xray.prefill)}"]
-    fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
+    fields = fit_fields([xray.call, xray.strategy, size, *parts], width, least=3)
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
-    fields[1] = in_room(fields[1], max(8, room))
+    fields[1] = fit_spec(fields[1], max(8, room))
     return " · ".join(fields)
 
 
-def _tell_later(session: Session, console: Console) -> None:
+def _print_newer(session: Session, console: Console) -> None:
     """Print how many messages are newer than the last call."""
     view = session.agent.ledger.view
     later = len(session.agent.history) - len(view.history) if view else 0

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from thimble.agent.messages import Message
-from thimble.commands.forecast import DRAFT
+from thimble.commands.forecast import DRAFT_ID
 from thimble.repl.commands.context.rows import Row, Xray
-from thimble.repl.commands.context.strip import TOOLS, letter
+from thimble.repl.commands.context.strip import TOOLS, fate_letter
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn
@@ -67,14 +67,14 @@ def fold_rows(rows: Sequence[Row], most: int) -> list[Group]:
 
 def first_words(message: Message, width: int = 200) -> str:
     """The first words of a message in one line, after its calls. Safe to print."""
-    if message.id == DRAFT and not message.content:
+    if message.id == DRAFT_ID and not message.content:
         return "(your next question)"
     said = one_line((message.content or "")[:400])
     calls = [f"→ {call_line(call, width)}" for call in message.calls]
     return cut_line(" ".join([*calls, said] if calls else [said or "(empty)"]).strip(), width)
 
 
-def span(group: Group) -> str:
+def group_name(group: Group) -> str:
     """The name of a group: `12`, `12–57`, `+1`."""
     names = [row.name for row in group if row.before] or [row.name for row in group]
     return names[0] if len(names) == 1 else f"{names[0]}–{names[-1]}"
@@ -92,7 +92,7 @@ def _cells(xray: Xray, group: Group) -> Cells:
     cached = "?" if xray.cached.tokens is None else "═" if all(row.cached for row in sent) else "╌"
     mark = cached if sent else " "
     met = [row.fate for row in group]
-    fate = f"{letter(first)} {first.fate}{' by you' * first.by_you}" if len({*met}) == 1 else "  several"
+    fate = f"{fate_letter(first)} {first.fate}{' by you' * first.by_you}" if len({*met}) == 1 else "  several"
     if len(group) > 1:
         words = ", ".join(f"{met.count(each):,} {each}" for each in dict.fromkeys(met)) if fate[0] == " " else ""
         who = f"{len(group):,} messages"
@@ -102,7 +102,7 @@ def _cells(xray: Xray, group: Group) -> Cells:
             memory = memory_of_system(first.message.content)
             of_it = f", {figures.format_share(len(memory), len(first.message.content))} of it memory" if memory else ""
             words = f"{xray.share(after)}{of_it}: {words}"
-    return span(group), who, fate, xray.tokens(before), xray.tokens(after), mark, words
+    return group_name(group), who, fate, xray.tokens(before), xray.tokens(after), mark, words
 
 
 def _draw(rows: Sequence[Cells], console: Console) -> None:

@@ -9,29 +9,29 @@ from itertools import islice, takewhile
 from rich.console import Console
 
 from thimble.agent.messages import Message
-from thimble.commands.why import UNSAID, why
+from thimble.commands.why import NO_REASON, why
 from thimble.repl.commands.context.rows import Row, Xray
 from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import call_line
 from thimble.tools.wording import count_noun
 
-MOST_COMPARED = 10_000
+MAX_COMPARED_LINES = 10_000
 """The most lines of a text that are compared: more would take seconds."""
 LINE_STYLES = {"-": "fate.dropped", "+": "calm"}
 
 
-def sentence(xray: Xray, place: int) -> str:
+def describe_message(xray: Xray, place: int) -> str:
     """The message's author, its fate, its tokens before and after, and the rule, in one sentence."""
-    return f"{_title(xray, xray.rows[place])}: {rule(xray, place)}."
+    return f"{_title(xray, xray.rows[place])}: {describe_rule(xray, place)}."
 
 
-def rule(xray: Xray, place: int) -> str:
+def describe_rule(xray: Xray, place: int) -> str:
     """The rule that decided the message's fate, with its numbers, and the summary that replaces it. Safe to print."""
     row, view = xray.rows[place], xray.view
     if row.before is None:
-        covered = _covered(xray, row.message)
-        said = one_line(row.message.why or UNSAID).rstrip(".")
+        covered = _describe_covered(xray, row.message)
+        said = one_line(row.message.why or NO_REASON).rstrip(".")
         return said + (f"; it is sent in place of {covered}" if covered else "")
     said = one_line(why(view, int(row.name) - 1, xray.strategy, row.tokens_after)).rstrip(".")
     summary = _summary(xray, row)
@@ -42,9 +42,9 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
     """Print the message before and after, its calls or the call that it answers, and the rule."""
     row = xray.rows[place]
     say(console, _title(xray, row), f"fate.{row.fate}")
-    for words in _belongs(xray, place, console.width):
+    for words in _related_calls(xray, place, console.width):
         say(console, words, "quiet")
-    say(console, f"why: {rule(xray, place)}")
+    say(console, f"why: {describe_rule(xray, place)}")
     for words, style in _texts(xray, row):
         say(console, words, style)
 
@@ -52,7 +52,7 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
 def changed_lines(before: str, after: str) -> list[str]:
     """The removed (`-`) and added (`+`) lines, with two lines of context; empty if the texts share no line."""
     old, new = ([clean(each).rstrip() for each in text.splitlines()] for text in (before, after))
-    if max(len(old), len(new)) > MOST_COMPARED:
+    if max(len(old), len(new)) > MAX_COMPARED_LINES:
         return []
     found = [*islice(unified_diff(old, new, n=2, lineterm=""), 2, None)]
     shared = any(each[:1] == " " and each.strip() for each in found)
@@ -85,7 +85,7 @@ def _title(xray: Xray, row: Row) -> str:
     return f"message {row.name} ({row.who}), {row.fate}, {' → '.join(sizes)} tokens"
 
 
-def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
+def _related_calls(xray: Xray, place: int, width: int) -> Iterator[str]:
     """The calls of a message with their results, or the call that it answers."""
     message = xray.rows[place].message
     results = {row.message.call_id: row.name for row in takewhile(_is_result, xray.rows[place + 1 :])}
@@ -114,7 +114,7 @@ def _summary(xray: Xray, row: Row) -> str:
     return next((f"message {other.name}" for other in standing), "")
 
 
-def _covered(xray: Xray, message: Message) -> str:
+def _describe_covered(xray: Xray, message: Message) -> str:
     """The messages that this one replaces, in words."""
     names = [row.name for row in xray.rows if row.before and row.before.id in message.covers]
     if len(names) < 2:

@@ -14,7 +14,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.models.chat import write_message
 from thimble.repl.commands.context.rows import last_call
-from thimble.repl.screen.sanitise import STEERS, clean, one_line
+from thimble.repl.screen.sanitise import CONTROL_CHARACTER, clean, one_line
 from thimble.repl.screen.theme import say
 from thimble.session.session import Session
 
@@ -69,7 +69,7 @@ def show_prompt(session: Session, console: Console) -> None:
 
 def escape_controls(text: str) -> str:
     """Escape every character that could steer a terminal as in JSON, whose meaning stays."""
-    return clean(re.sub(STEERS, lambda found: f"\\u{ord(found[0]):04x}", text))
+    return clean(re.sub(CONTROL_CHARACTER, lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _last(session: Session) -> Prepared:

@@ -14,14 +14,14 @@ from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.view import View
 from thimble.commands.replay import AS_RECORDED, limit_name
-from thimble.commands.why import by_hand
+from thimble.commands.why import list_overridden
 from thimble.repl.screen.sanitise import one_line
 from thimble.repl.screen.trace import speaker_name
 from thimble.session import figures
 from thimble.session.session import Session
 from thimble.session.story import turn_lines
 
-Shown = Fate | Literal["inserted"]
+ShownFate = Fate | Literal["inserted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Row:
     """
 
     name: str
-    fate: Shown
+    fate: ShownFate
     before: Message | None
     after: Message | None
     tokens_before: int
@@ -125,9 +125,9 @@ def next_call(session: Session) -> Xray:
     Raises:
         UsageError: the budget cannot hold it.
     """
-    from thimble.commands.forecast import forecast
+    from thimble.commands.forecast import forecast_prompt
 
-    found = forecast(session, "", foreign=True)
+    found = forecast_prompt(session, "", foreign=True)
     if found.view is None:
         what = f"the next prompt needs {found.tokens:,} tokens and the budget holds {found.limit:,}"
         raise UsageError(what, "raise it with /budget N; /context shows the last call")
@@ -172,7 +172,7 @@ def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None =
             row = Row(f"+{number}", "inserted", None, message, 0, after[position], is_known)
             inserted.setdefault(following, []).insert(0, row)
             number -= 1
-    rows, mine = [], by_hand(view)
+    rows, mine = [], list_overridden(view)
     for place, (message, fate) in enumerate(view.fated):
         there, tokens, is_known = sent.get(place, (None, 0, False))
         own = f"{place + 1}", fate, message, there, before[place], tokens, is_known, message.id in mine

@@ -33,11 +33,11 @@ class Block:
 
 def show_strip(xray: Xray, console: Console) -> None:
     """Print both bars to one scale with their sums, the cache ruler and the legend."""
-    view, was, sent = xray.view, was_blocks(xray), sent_blocks(xray)
+    view, was, sent = xray.view, history_blocks(xray), view_blocks(xray)
     longest, drawn = max(view.history_tokens, view.tokens, view.limit, 1), is_drawn(console)
     say(console, f"was   {xray.tokens(view.history_tokens)} tokens: {_sums(xray, sent=False)}")
     if drawn:
-        console.print(bar(was, widths(was, max(1, round(console.width * view.history_tokens / longest)))))
+        console.print(draw_bar(was, widths(was, max(1, round(console.width * view.history_tokens / longest)))))
     free = view.limit - view.tokens
     room = f"{'free' if free >= 0 else 'over by'} {xray.tokens(abs(free))}"
     said = f"sent  {xray.tokens(view.tokens)} of {view.limit:,}: {_sums(xray, sent=True)} · {room}"
@@ -45,8 +45,10 @@ def show_strip(xray: Xray, console: Console) -> None:
     if drawn:
         columns = max(1, round(console.width * max(view.tokens, view.limit) / longest))
         shares = widths(sent, columns)
-        console.print(mark_over_budget(bar(sent, shares), columns * view.limit // view.tokens if free < 0 else columns))
-        console.print(ruler(xray, sent, shares))
+        console.print(
+            mark_over_budget(draw_bar(sent, shares), columns * view.limit // view.tokens if free < 0 else columns)
+        )
+        console.print(draw_ruler(xray, sent, shares))
         cached, prefill = figures.format_amount(xray.cached), figures.format_amount(xray.prefill)
         console.print(Text.assemble((f"═ cached {cached}", "calm"), " · ", (f"╌ prefill {prefill}", "warn")))
         console.print(legend(xray))
@@ -67,7 +69,7 @@ def widths(blocks: Sequence[Block], columns: int) -> list[int]:
     return [end - start for start, end in pairwise([0, *ends])]
 
 
-def was_blocks(xray: Xray) -> list[Block]:
+def history_blocks(xray: Xray) -> list[Block]:
     """The whole history: the tool schemas, then every message by its fate."""
     return [*_tools(xray), *messages_before(xray.rows)]
 
@@ -77,14 +79,14 @@ def messages_before(rows: Sequence[Row]) -> list[Block]:
     return [_block(row, row.tokens_before) for row in rows if row.before]
 
 
-def sent_blocks(xray: Xray) -> list[Block]:
+def view_blocks(xray: Xray) -> list[Block]:
     """The view: the tool schemas, every message by its fate, and the free room in the budget."""
     free = xray.view.limit - xray.view.tokens
     blocks = [*_tools(xray), *(_block(row, row.tokens_after) for row in xray.rows if row.after)]
     return [*blocks, Block(FREE, FREE, "quiet", free)] if free > 0 else blocks
 
 
-def bar(blocks: Sequence[Block], columns: Sequence[int]) -> Text:
+def draw_bar(blocks: Sequence[Block], columns: Sequence[int]) -> Text:
     """The blocks side by side: the letter in the first column of each, the rest filled."""
     pieces = ((block, width) for block, width in zip(blocks, columns, strict=True) if width)
     return Text.assemble(*((b.letter + b.fill * (width - 1), b.style) for b, width in pieces), no_wrap=True)
@@ -96,7 +98,7 @@ def mark_over_budget(shown: Text, limit: int) -> Text:
     return shown[:limit] + beyond if beyond else shown
 
 
-def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
+def draw_ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
     """`═` below cached messages, `╌` below prefill; `?` if unknown."""
     used = [width for block, width in zip(blocks, columns, strict=True) if block.letter != FREE]
     if xray.cached.tokens is None:
@@ -114,7 +116,7 @@ def legend(xray: Xray) -> Text:
     return Text(" · ").join(Text(words, style=style) for words, style in signs)
 
 
-def letter(row: Row) -> str:
+def fate_letter(row: Row) -> str:
     """The letter of a message: that of its fate, P for the system prompt."""
     return SYSTEM if _is_system(row) else FATE_LETTERS[row.fate]
 
@@ -135,7 +137,7 @@ def _tools(xray: Xray) -> list[Block]:
 
 
 def _block(row: Row, tokens: int) -> Block:
-    return Block(letter(row), FILLS.get(row.fate, "▒"), f"fate.{row.fate}", tokens)
+    return Block(fate_letter(row), FILLS.get(row.fate, "▒"), f"fate.{row.fate}", tokens)
 
 
 def _is_system(row: Row) -> bool:

@@ -58,11 +58,11 @@ def doctor(session: Session, rest: str, console: Console) -> None:
             "/doctor is not available while a recording is playing", "leave with /quit, then thimble doctor"
         )
     with show_progress(console, WAIT):
-        report = examine(as_now(session), console)
+        report = examine(current_settings(session), console)
     print_report(report, console, whole=bool(rest))
 
 
-def as_now(session: Session) -> Settings:
+def current_settings(session: Session) -> Settings:
     """The settings that would open a session like this one."""
     if not session.is_ready:
         return session.settings

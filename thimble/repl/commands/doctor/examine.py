@@ -10,11 +10,11 @@ from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.protocols import Backend
 from thimble.models import SERVERS, checks, make_reader
 from thimble.models.server import Check
-from thimble.models.wire.bounds import Late
+from thimble.models.wire.bounds import ServerTimeout
 from thimble.repl.commands.doctor import machine
 from thimble.repl.commands.doctor.warm import warm
 from thimble.session.backends import SIDE_MODELS, Backends, SideName
-from thimble.session.embeddings import INSTALL, folder, unkept
+from thimble.session.embeddings import INSTALL, make_uncached, vectors_folder
 from thimble.session.settings import Settings
 from thimble.session.settings_table import BACKENDS, NONE
 
@@ -84,7 +84,7 @@ def examine(settings: Settings, console: Console, warms: bool = False) -> Report
 
 
 def _model(backends: Backends, report: Report) -> Iterator[Check]:
-    report.backend = backend = backends.first()
+    report.backend = backend = backends.first_backend()
     exact = "exact" if backend.counter.exact else "estimates, shown with ~, until the server reports exact ones"
     yield Check(f"{backend.id}; token counts are {exact}")
 
@@ -97,23 +97,23 @@ def _side_model(backends: Backends, name: SideName) -> Iterator[Check]:
 def _server(backends: Backends, kind: str, settings: Settings, used: bool) -> Iterator[Check]:
     try:
         yield from checks(backends.server_of(kind), settings.model if used else "", settings.budget)
-    except Late as error:  # a session would wait longer
+    except ServerTimeout as error:  # a session would wait longer
         yield Check(error.what, error.fix)
 
 
 def _embeddings(settings: Settings) -> Iterator[Check]:
     """The embedder of the settings, tried on one text."""
-    embedder = unkept(settings)
+    embedder = make_uncached(settings)
     if embedder is None:
         yield Check("none: the search compares words only", "" if settings.embeddings == NONE else INSTALL)
     else:
         numbers = len(embedder.embed(["Is anybody there?"])[0])
-        yield Check(f"{embedder.name}, vectors of {numbers} numbers, kept in {folder()}")
+        yield Check(f"{embedder.name}, vectors of {numbers} numbers, kept in {vectors_folder()}")
 
 
 def _strategy(settings: Settings) -> Iterator[Check]:
     from thimble.agent.side import SideModel
     from thimble.strategies.spec import make_strategy
 
-    make_strategy(settings.strategy, SideModel(make_reader(), unkept(settings)))
+    make_strategy(settings.strategy, SideModel(make_reader(), make_uncached(settings)))
     yield Check(f"{settings.strategy.strip()} in {settings.budget:,} tokens")

@@ -11,7 +11,7 @@ from thimble.models.ollama.model_info import keep_seconds
 from thimble.models.server import Check, ServedBackend
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.session.warming import warming
+from thimble.session.warming import start_warming
 
 QUESTION = "What is this library about?"
 KEEP_ALIVE = "2h"
@@ -34,7 +34,7 @@ def warm(settings: Settings) -> Iterator[Check]:
         for _ in agent.backend.loading():
             pass
         loaded = perf_counter()
-        warming(agent).ask(reply)
+        start_warming(agent).ask(reply)
         computed, load_seconds = perf_counter(), loaded - began + (reply.usage.load_seconds or 0.0)
         fork = session.fork()
         for _ in run(fork, QUESTION):

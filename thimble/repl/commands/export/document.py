@@ -14,7 +14,7 @@ from thimble.agent.events import Changed, Planted, Prepared
 from thimble.agent.messages import Message
 from thimble.session import jsonl
 from thimble.session.journal.records import Opened
-from thimble.session.story import Recorded, stories
+from thimble.session.story import Recorded, read_stories
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -24,11 +24,11 @@ FORMAT, FORMAT_VERSION = "thimble-session", 2
 
 def export(session: Session) -> Iterator[str]:
     """Yield the document, an event per line. Raises UsageError if nothing was asked."""
-    branches = sorted(stories(*session.journal.read()), key=lambda one: one.branch)
+    branches = sorted(read_stories(*session.journal.read()), key=lambda one: one.branch)
     if not branches[0].records:
         raise UsageError("there is nothing to export yet", "ask a question first")
     tree, count = branches[0].tree, session.agent.backend.counter.count
-    told = {**jsonl.session(session), "name": tree.name or None, "branch": tree.current}
+    told = {**jsonl.session_fields(session), "name": tree.name or None, "branch": tree.current}
     head = {"format": FORMAT, "version": FORMAT_VERSION, "session": told, "damaged": branches[0].damaged}
     yield jsonl.to_json(head)[:-1] + ',\n"branches": ['
     for place, one in enumerate(branches):
@@ -50,17 +50,17 @@ def _fields(of: Recorded) -> jsonl.Fields:
     """The fields of a record; {} for internal ones."""
     match of.record:
         case Opened() as record:
-            return {"type": "opened", **jsonl.selected(record, "settings")}
+            return {"type": "opened", **jsonl.select_fields(record, "settings")}
         case Changed() as record:
             return {"type": "changed", **asdict(record)}
         case Prepared(view=view) as record:
             there = {message.id: message for message in view.history}
             sent = [one.id if there.get(one.id) is one else _message(one) for one in view.messages]
             tools = [tool["function"]["name"] for tool in record.tools]
-            return {**jsonl.event(record, None), "tools": tools, "sent": sent}
+            return {**jsonl.event_fields(record, None), "tools": tools, "sent": sent}
         case Planted(messages=messages) as record:
-            return {**jsonl.event(record, None), "messages": [*map(_message, messages)]}
-    return jsonl.event(of.record, of.spent) if type(of.record) in jsonl.EVENTS else {}  # type: ignore[arg-type]
+            return {**jsonl.event_fields(record, None), "messages": [*map(_message, messages)]}
+    return jsonl.event_fields(of.record, of.spent) if type(of.record) in jsonl.EVENTS else {}  # type: ignore[arg-type]
 
 
 def _message(of: Message) -> jsonl.Fields:

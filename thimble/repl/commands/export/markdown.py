@@ -14,9 +14,9 @@ from thimble.repl.screen.footer import FROM_MEMORY
 from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.trace import unread_line
 from thimble.session import figures
-from thimble.session.journal.header import sampling
-from thimble.session.story import Exchange, ModelCall, Story, stories
-from thimble.session.totals import totals
+from thimble.session.journal.header import sampling_settings
+from thimble.session.story import Exchange, ModelCall, Story, read_stories
+from thimble.session.totals import add_up
 from thimble.tools.wording import count_noun
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def asked_stories(session: Session) -> list[Story]:
 
     All formats but JSON use it.
     """
-    found = [one for one in stories(*session.journal.read()) if one.exchanges]
+    found = [one for one in read_stories(*session.journal.read()) if one.exchanges]
     if not found:
         raise UsageError("there is nothing to export yet", "ask a question first")
     return found
@@ -66,7 +66,7 @@ def grounds(of: Answered) -> list[str]:
 def _facts(told: Story, more: Sequence[str]) -> str:
     past = told.past
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
-    drawn = (f"{name} {value}" for name, value in sampling(past.opened).items())
+    drawn = (f"{name} {value}" for name, value in sampling_settings(past.opened).items())
     facts = [f"Model {past.model}", *drawn, past.strategy, f"{past.budget:,} tokens", begun, *more]
     return ", ".join(map(escape_cell, facts))
 
@@ -128,7 +128,7 @@ def _account(told: Story) -> Iterator[str]:
     yield "|--:|---|---|--:|--:|--:|--:|--:|--:|\n"
     for number, call in enumerate(calls, 1):
         yield _row(f"{number}", call)
-    sums = totals(calls)
+    sums = add_up(calls)
     amounts = " | ".join(map(figures.format_amount, (sums.cached, sums.prefill, sums.output)))
     yield f"| Σ | | | {figures.format_amount(sums.prompt)} | | {amounts} | {sums.seconds:.1f} |\n"
     without = f"Without a strategy: {sums.raw_prompt:,} prompt tokens, {sums.raw_prefill:,} of prefill."

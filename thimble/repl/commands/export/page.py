@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
-from thimble.commands.timeline import timeline
-from thimble.commands.why import by_hand, why
+from thimble.commands.timeline import make_timeline
+from thimble.commands.why import list_overridden, why
 from thimble.repl.commands.export.markdown import asked_stories, grounds
-from thimble.repl.commands.timeline import sums, words
+from thimble.repl.commands.timeline import describe_seconds, describe_span
 from thimble.repl.screen import trace
 from thimble.repl.screen.gantt import SPAN_KINDS, name_of
 from thimble.repl.screen.sanitise import clean, one_line
 from thimble.repl.screen.theme import FATE_LETTERS
-from thimble.session.journal.header import sampling
-from thimble.session.jsonl import selected
+from thimble.session.journal.header import sampling_settings
+from thimble.session.jsonl import select_fields
 from thimble.session.story import Exchange, ModelCall, Story
-from thimble.session.totals import totals
+from thimble.session.totals import add_up
 from thimble.tools.wording import count_noun
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 def export(session: Session) -> Iterator[str]:
     """Yield the page, piece by piece. Raises UsageError if nothing was asked."""
     told = asked_stories(session)
-    script = "\n".join(map(asset, SCRIPTS))
-    return html(title_of(told[0]), asset("page.css"), script, _data(told, session.agent.backend.counter))
+    script = "\n".join(map(read_asset, SCRIPTS))
+    return html_page(title_of(told[0]), read_asset("page.css"), script, _data(told, session.agent.backend.counter))
 
 
-def html(title: str, style: str, script: str, data: Iterable[str], allowed: str = "") -> Iterator[str]:
+def html_page(title: str, style: str, script: str, data: Iterable[str], allowed: str = "") -> Iterator[str]:
     """Yield the page around its data; `allowed` adds directives to its content security policy."""
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'{allowed}"
     yield f"""\
@@ -73,7 +73,7 @@ def html(title: str, style: str, script: str, data: Iterable[str], allowed: str 
     yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
 
 
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """The text of a file in this folder."""
     return (Path(__file__).parent / name).read_text("utf-8")
 
@@ -93,10 +93,10 @@ def title_of(told: Story) -> str:
 
 
 def _data(told: Sequence[Story], counter: Counter) -> Iterator[str]:
-    texts = Texts(counter)
+    texts = MessageTable(counter)
     yield f'{{"about":{embed_json(about(title_of(told[0])))},"branches":['
     for number, branch in enumerate(told):
-        yield "," * bool(number) + "\n" + embed_json(Telling(branch, texts).part())
+        yield "," * bool(number) + "\n" + embed_json(PageStream(branch, texts).next_part())
     yield "]}"
 
 
@@ -106,7 +106,7 @@ def about(title: str) -> Fields:
     return {"title": title, "letters": FATE_LETTERS, "kinds": kinds}
 
 
-class Texts:
+class MessageTable:
     """A table of all messages and their changed copies, each once. The messages must live as long as the table."""
 
     def __init__(self, counter: Counter) -> None:
@@ -147,16 +147,16 @@ class Texts:
         return {name: value for name, value in fields.items() if value or name in ("text", "tokens")}
 
 
-class Telling:
-    """Sends a branch in parts; each part has only new data. Keeps its messages alive, as `Texts` requires."""
+class PageStream:
+    """Sends a branch in parts; each part has only new data. Keeps its messages alive, as `MessageTable` requires."""
 
-    def __init__(self, told: Story, texts: Texts) -> None:
+    def __init__(self, told: Story, texts: MessageTable) -> None:
         self.told, self._texts = told, texts
         self._listed: dict[str, Sequence[Any]] = {}
         self._lists: list[Fields] = []
         self._sent_exchanges = 0
 
-    def part(self) -> Fields:
+    def next_part(self) -> Fields:
         """The data since the last part, with the last exchange and the last call again, as they may have changed."""
         told, texts = self.told, self._texts
         first_call, first_exchange = max(0, len(self._lists) - 1), max(0, self._sent_exchanges - 1)
@@ -201,7 +201,7 @@ def branch_fields(told: Story, calls: int) -> Fields:
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(exchanges[0].at))
     facts = [
         one_line(ModelId.read(past.model).called),
-        *(one_line(f"{name} {value}") for name, value in sampling(past.opened).items()),
+        *(one_line(f"{name} {value}") for name, value in sampling_settings(past.opened).items()),
         begun,
         count_noun(sum(bool(each.number) for each in exchanges), "exchange"),
         count_noun(calls, "call"),
@@ -209,7 +209,7 @@ def branch_fields(told: Story, calls: int) -> Fields:
     ]
     lost = [f"The session file is damaged: {what} is lost." for what in map(one_line, past.lost)]
     lost += [f"{count_noun(len(told.damaged), 'line')} of the session file could not be read."] * bool(told.damaged)
-    spent = selected(totals(past.ledger.calls), "prompt cached prefill output raw_prompt seconds")
+    spent = select_fields(add_up(past.ledger.calls), "prompt cached prefill output raw_prompt seconds")
     question = trace.cut_line(one_line(exchanges[-1].question.content), 40)
     words = f"{told.branch}: {facts[2]}, {one_line(past.strategy)}, {question}"
     return {"number": told.branch, "words": words, "facts": facts, "spent": spent, "lost": lost}
@@ -217,10 +217,16 @@ def branch_fields(told: Story, calls: int) -> Fields:
 
 def timeline_fields(told: Story) -> Fields:
     """Rows and spans, each with its row, kind, start, seconds and words; the start of each exchange."""
-    of = timeline(told.past.ledger)
+    of = make_timeline(told.past.ledger)
     lanes = of.lanes()
     spans = [
-        [lanes.index(span.lane), span.kind, round(span.began - of.began, 6), round(span.seconds, 6), words(span)]
+        [
+            lanes.index(span.lane),
+            span.kind,
+            round(span.began - of.began, 6),
+            round(span.seconds, 6),
+            describe_span(span),
+        ]
         for span in of.spans
     ]
     begins = {step.exchange: round(step.began - of.began, 6) for step in reversed(of.steps)}
@@ -229,7 +235,7 @@ def timeline_fields(told: Story) -> Fields:
         "lanes": [*map(name_of, lanes)],
         "spans": spans,
         "begins": begins,
-        "sums": [*sums(of)],
+        "sums": [*describe_seconds(of)],
     }
 
 
@@ -247,7 +253,7 @@ def exchange_fields(of: Exchange) -> Fields:
     }
 
 
-def call_fields(of: ModelCall, texts: Texts) -> Fields:
+def call_fields(of: ModelCall, texts: MessageTable) -> Fields:
     """The data of a call on the page; times are seconds."""
     event, view, reply = of.prepared, of.prepared.view, of.reply
     return {
@@ -263,14 +269,16 @@ def call_fields(of: ModelCall, texts: Texts) -> Fields:
         "cachedMark": "" if of.cached.exact else "~",
         "known": bool(view.messages),
         "why": [[one_line(reason), times] for reason, times in drop_reasons(view)],
-        "steps": {place: one_line(why(view, place, one_line(event.strategy))).rstrip(".") for place in _stepped(view)},
+        "steps": {
+            place: one_line(why(view, place, one_line(event.strategy))).rstrip(".") for place in _changed_places(view)
+        },
         "did": trace.describe_edits(event) if view.messages else [],
         "notes": [*map(one_line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
         "reply": texts.at(reply.message) if reply else None,
         "results": [[texts.at(one.message), one.ok, one.seconds] for one in of.results],
         "model": one_line(event.model.called),
-        "spent": selected(of.spent, "cached prefill output seconds") if of.spent else None,
-        "reported": selected(reply, "prompt=usage.prompt_tokens first=first_token_seconds") if reply else None,
+        "spent": select_fields(of.spent, "cached prefill output seconds") if of.spent else None,
+        "reported": select_fields(reply, "prompt=usage.prompt_tokens first=first_token_seconds") if reply else None,
     }
 
 
@@ -280,9 +288,9 @@ def drop_reasons(view: View) -> list[tuple[str, int]]:
     return [(why, len([*same])) for why, same in groupby(view.left_out.get(one.id, "") for one in dropped)]
 
 
-def _stepped(view: View) -> list[int]:
+def _changed_places(view: View) -> list[int]:
     """The places of messages changed by a part of the strategy, by `fit` or by the user, or pinned."""
     steps = ((place, view.steps.get(view.history[place].id, ())) for place in range(len(view.fates)))
     changed = (place for place, its in steps if its and its[-1].tokens and any(step.by for step in its))
-    mine = by_hand(view)
+    mine = list_overridden(view)
     return [*changed, *(at for at, message in enumerate(view.history) if message.id in mine)]

@@ -22,7 +22,7 @@ from thimble.session.session import Session
 
 FACT_SENTENCE = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
 LOWERED = ("The", "A", "An", "My", "Our", "Your", "His", "Her", "Its", "Their", "This", "That")
-MOST_FACTS = 3
+MAX_FACTS = 3
 """The most facts that one /probe asks for."""
 
 
@@ -67,7 +67,7 @@ def choose_questions(session: Session, question: str) -> list[tuple[str, Planted
         raise UsageError(
             "there is no planted fact to ask about", "plant one with /plant FACT, or write /probe QUESTION"
         )
-    return [(question_for(planted), planted) for planted in session.planted[-MOST_FACTS:]]
+    return [(question_for(planted), planted) for planted in session.planted[-MAX_FACTS:]]
 
 
 def question_for(planted: Planted) -> str:
@@ -76,12 +76,14 @@ def question_for(planted: Planted) -> str:
     For a fact that is not a sentence such as `The door code is 7431.`, it asks for the file.
     """
     said = FACT_SENTENCE.match(planted.fact)
-    if not said or not missing_words("", planted.fact, asked := f"What {said['is']} {_within(said['subject'])}?"):
+    if not said or not missing_words(
+        "", planted.fact, asked := f"What {said['is']} {_lower_first_word(said['subject'])}?"
+    ):
         return f"Show me {planted.path}, word for word."
     return asked
 
 
-def _within(subject: str) -> str:
+def _lower_first_word(subject: str) -> str:
     """A subject in lower case, for the middle of a sentence."""
     first, blank, rest = subject.partition(" ")
     return f"{first.lower() if first in LOWERED else first}{blank}{rest}"
@@ -94,7 +96,7 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
         BudgetError: the budget cannot hold the question.
         ModelError: the server cannot be used.
     """
-    return session.aside(("probe", question), Probe, lambda: probe_fork(session.fork(), question, planted)[0])
+    return session.ask_aside(("probe", question), Probe, lambda: probe_fork(session.fork(), question, planted)[0])
 
 
 def probe_fork(fork: Agent, question: str, planted: Planted | None = None) -> tuple[Probe, View]:
@@ -115,17 +117,17 @@ def probe_fork(fork: Agent, question: str, planted: Planted | None = None) -> tu
         exact=fork.backend.counter.exact or reported is not None,
         usage=usage,
         seconds=reply.seconds,
-        side_calls=[event for event in fork.side.drain() if isinstance(event, SideCalled)],
+        side_calls=[event for event in fork.side.drain_events() if isinstance(event, SideCalled)],
     )
     return found, view
 
 
 def is_in_view(view: View, planted: Planted) -> bool:
     """Whether a view holds the words of the fact, exactly as planted, outside the question itself."""
-    return _holding(view, planted) is not None
+    return _find_fact(view, planted) is not None
 
 
-def _holding(view: View, planted: Planted) -> int | None:
+def _find_fact(view: View, planted: Planted) -> int | None:
     """The index of the first message of a view that holds the fact, without the question; or None."""
     asked = asked_last(view.history)
     told = (at for at, message in enumerate(view.messages) if asked is None or message.id != asked.id)
@@ -139,7 +141,7 @@ def describe_place(view: View, planted: Planted) -> str:
     if fate == "kept":
         return f"The fact is in message {place + 1}, unchanged."
     gone = f"Message {place + 1}, which held it, is {fate}: {why(view, place)}."
-    at = _holding(view, planted)
+    at = _find_fact(view, planted)
     return f"{gone} {'The words of the fact are not in the prompt.' if at is None else _elsewhere(view, at, planted)}"
 
 

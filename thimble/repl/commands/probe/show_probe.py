@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from thimble.repl.commands.command import command
-from thimble.repl.commands.probe.probe import MOST_FACTS, Probe, choose_questions, probe
+from thimble.repl.commands.probe.probe import MAX_FACTS, Probe, choose_questions, probe
 from thimble.repl.commands.probe.survival import show_survival
 from thimble.repl.screen import trace
 from thimble.repl.screen.sanitise import one_line
@@ -36,11 +36,11 @@ def show_probe(session: Session, question: str, console: Console) -> None:
         with show_progress(console, "asking outside the session"):
             found = probe(session, text, planted)
         for said in outcome(found, console.width * ANSWER_LINES):
-            console.print(_laid_out(*said, drawn=is_drawn(console)))
+            console.print(_lay_out(*said, drawn=is_drawn(console)))
     if session.planted:
         if is_drawn(console):
             console.print()
-        show_survival(session, session.planted[-MOST_FACTS:], console)
+        show_survival(session, session.planted[-MAX_FACTS:], console)
 
 
 def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
@@ -70,7 +70,7 @@ def _verdict(found: Probe) -> tuple[Kind, str, str]:
     return ("miss", f"not stated: {lost}{more}", "over") if lost else ("hit", "it states every word and figure", "mark")
 
 
-def _laid_out(kind: Kind, text: str, style: str, drawn: bool) -> RenderableType:
+def _lay_out(kind: Kind, text: str, style: str, drawn: bool) -> RenderableType:
     if not drawn:
         return Text(f"{kind}: {text}")
     from rich.table import Table

@@ -73,7 +73,7 @@ def show_survival(session: Session, planted: Sequence[Planted], console: Console
     """
     specs, found = strategies(session), list[Survival]()
     try:
-        under_each(specs, lambda spec: found.extend(survive(session, spec, planted)), console, "replaying")
+        under_each(specs, lambda spec: found.extend(measure_survival(session, spec, planted)), console, "replaying")
     finally:
         table(session, specs, found, console)
 
@@ -85,28 +85,28 @@ def table(session: Session, specs: Sequence[str], found: Sequence[Survival], con
     columns = max(10, min(40, console.width - max(map(cell_len, names), default=0) - 44))
     rows: list[list[str | Text]] = []
     for one, name in zip(found, names, strict=True):
-        bar = Text.assemble(*(MARK_CELLS[mark][:2] for mark in cells(one.marks, columns)))
+        bar = Text.assemble(*(MARK_CELLS[mark][:2] for mark in draw_marks(one.marks, columns)))
         rows.append([name, *[one.planted.path] * several, *[bar] * drawn, description(one)])
     left_out = "" if session.spec in specs else f"; {one_line(session.spec)} asks a model and is left out"
     title = f"How long it survives, replayed under {len(specs)} strategies that do not ask a model{left_out}"
     Table(title, ["strategy", *["fact"] * several, *[">calls since then"] * drawn, "survives in"], rows).show(console)
     if drawn:
-        met = {"stands", "gone"}.union(*(cells(one.marks, columns) for one in found))
+        met = {"stands", "gone"}.union(*(draw_marks(one.marks, columns) for one in found))
         signs = "   ".join(f"{sign} {meaning}" for mark, (sign, _, meaning) in MARK_CELLS.items() if mark in met)
         say(console, f"  {signs}\n  Calls are counted since /plant; the last is the next call.", "quiet")
 
 
 def strategies(session: Session) -> list[str]:
     """The SPECs to compare: the one in use, then every strategy with its defaults; none that asks a model."""
-    from thimble.strategies.table import without_a_model
+    from thimble.strategies.table import list_without_model
 
     agent = session.agent
     parts = getattr(agent.strategy, "parts", (agent.strategy,))
     used = [] if any(getattr(part, "model", None) for part in parts) else [session.spec]
-    return list(dict.fromkeys([*used, *without_a_model()]))
+    return list(dict.fromkeys([*used, *list_without_model()]))
 
 
-def survive(session: Session, spec: str, planted: Sequence[Planted]) -> list[Survival]:
+def measure_survival(session: Session, spec: str, planted: Sequence[Planted]) -> list[Survival]:
     """The survival of each fact under a strategy, as if it had been in use from the start.
 
     The session does not change.
@@ -133,7 +133,7 @@ def description(survival: Survival) -> str:
     return " · ".join(parts)
 
 
-def cells(marks: Sequence[str], columns: int) -> Iterator[str]:
+def draw_marks(marks: Sequence[str], columns: int) -> Iterator[str]:
     """One mark per cell, at most `columns` cells; a cell for several calls is `partly` if they differ."""
     shown = min(len(marks), columns)
     for cell in range(shown):
