@@ -16,7 +16,7 @@ class Circles(LLMSummary):
     def prepare(self, messages, budget):
         """The history with its old turns summarised; see the class."""
         folding = Folding(self.model, self.words, self.memory, self.sections)
-        acts = [turn for turn in folding.since(messages) if messages[turn.start].calls]
+        acts = [turn for turn in folding.turns_since(messages) if messages[turn.start].calls]
         made = [[(call.name, call.arguments) for call in messages[turn.start].calls] for turn in acts]
         if made and made.count(made[-1]) >= self.times:
             folding.fold(messages, acts[-1].start, budget, f"the newest call was made {self.times} times")

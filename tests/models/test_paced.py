@@ -29,7 +29,7 @@ MACHINES = st.builds(Hardware, st.floats(10, 1e5), SECONDS, st.floats(0, 1e-3), 
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses of paced models, which take no time here."""
     pauses: list[float] = []
-    monkeypatch.setattr(paced, "pause", pauses.append)
+    monkeypatch.setattr(paced, "sleep_or_halt", pauses.append)
     return pauses
 
 

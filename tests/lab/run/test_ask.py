@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.histories import TinyCounter
@@ -38,6 +38,7 @@ def jobs(*flags: str) -> list[Job]:
     return Study().cases(parser.parse_args(flags))
 
 
+@settings(max_examples=15)  # each reads the file of all questions
 @given(
     st.lists(st.sampled_from(SPECS), min_size=1, max_size=4),
     st.lists(st.integers(500, 9000), min_size=1, max_size=3),
@@ -46,9 +47,9 @@ def jobs(*flags: str) -> list[Job]:
 def test_each_question_is_asked_under_each_combination(specs: list[str], budgets: list[int], seeds: list[int]) -> None:
     numbers = ["--budget", *map(str, budgets), "--seed", *map(str, seeds)]
     found = jobs("--kind", "summary", "--strategy", *specs, "--model", "reader", "ollama:m", *numbers)
-    settings = {*product({one.question.id for one in found}, {*specs}, {*budgets}, {*seeds})}
-    assert {(one.question.id, one.strategy, one.budget, one.seed) for one in found if one.model != READER} == settings
-    assert len({one.key for one in found}) == len(settings) + len(settings) // len({*seeds})
+    every = {*product({one.question.id for one in found}, {*specs}, {*budgets}, {*seeds})}
+    assert {(one.question.id, one.strategy, one.budget, one.seed) for one in found if one.model != READER} == every
+    assert len({one.key for one in found}) == len(every) + len(every) // len({*seeds})
     assert [*dict.fromkeys(one.question.id for one in found)] == [
         key for key, _ in groupby(one.question.id for one in found)
     ]
