@@ -118,8 +118,12 @@ class Index:
         import numpy as np
 
         term = " ".join(terms)
-        sql = "SELECT rowid FROM passages WHERE (' ' || heading) LIKE '% ' || ? AND (text || ' ') LIKE ? || ' %'"
-        return np.isin(self.rows, [row for (row,) in self.ask(sql, term, term)] if term else [])
+        sql = (
+            "SELECT rowid FROM passages WHERE passages MATCH ? "
+            "AND (' ' || heading) LIKE '% ' || ? AND (text || ' ') LIKE ? || ' %'"
+        )
+        phrase = f'heading : "{term}" AND text : ^ "{term}"'
+        return np.isin(self.rows, [row for (row,) in self.ask(sql, phrase, term, term)] if term else [])
 
     def count_passages(self, term: str) -> int:
         """The number of passages in which a term occurs."""
