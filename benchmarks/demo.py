@@ -178,6 +178,7 @@ def main() -> None:
             if arguments.answers:
                 with arguments.answers.open("a") as file:
                     file.write(json.dumps(asdict(one)) + "\n")
+        print(f"\nEach strategy, with {model}")
         print("\n| strategy | acted at prompt 3 | prompt tokens at 1, 2, 3, 4 | right answers |\n|---|---|---|---|")
         for strategy in arguments.strategies:
             its = [one for one in done if one.strategy == strategy]

@@ -185,8 +185,9 @@ def main() -> None:
                 if one.answerable:
                     of = [each.right for each in asked if each.answerable and each.kind == one.kind]
                     kinds.setdefault(one.kind, {})[name] = f"{sum(of)} of {len(of)}"
-    print(*table(HEADS, rows), sep="\n")
+    print("Answers", *table(HEADS, rows), sep="\n")
     print(
+        "\nBy kind of question",
         *table(["right answers", *(each[0] for each in rows)], [[kind, *of.values()] for kind, of in kinds.items()]),
         sep="\n",
     )
