@@ -95,7 +95,7 @@ def test_only_the_first_session_begins_with_a_tour_and_questions(tmp_path: Path)
         first.type("\t")
         first.type("\x7f\x7f00\r")
         first.see("The budget is 5,000 tokens", "› /context")
-        for question in re.findall(r"\w[^:.?]+\?", NEW_HERE):
+        for question in re.findall(r"\w[^:.?]+\?", NEW_HERE.partition("ask:")[2]):
             first.type(f"{question}\r")
             first.see(
                 f"› {question}", "The tour waits for the table of /context", until=lambda _: "turns " in first.text

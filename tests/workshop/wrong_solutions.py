@@ -292,7 +292,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ),
         (changed("12-contest", ("if budget.over(self.shown(messages)):", "if False:")), "fits", "more than"),
         (changed("12-contest", (", reverse=True", "")), "wins", "higher wins"),
-        (changed("12-contest", ("0.7 * budget", "0.1 * budget")), "wins", "to hide all is cheap"),
+        (changed("12-contest", ("0.7 * budget", "0.1 * budget")), "wins", "higher wins"),
         (
             changed(
                 "12-contest",

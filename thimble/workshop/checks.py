@@ -414,11 +414,6 @@ def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
             f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words "
             "of any result, so no pattern finds them"
         ))  # fmt: skip
-    if ours["kept"] < (least := min(row["kept"] for row in theirs.values())):
-        return Fault(-1, "", (
-            f"your views show {ours['kept']} of {ours['planted']} facts, and each rival's at least {least}: hiding "
-            "everything is cheap, and useless"
-        ))  # fmt: skip
     run.said.append(f"your score is {own:.1f}, and that of the best rival, {rival}, {best:.1f}")
     return None
 

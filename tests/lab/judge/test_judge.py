@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.test_pages import blocks, page
+from tests.docs.test_pages import page
 from tests.support.family import family
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
@@ -244,13 +244,3 @@ def test_a_row_a_file_the_best_first_and_the_same_seed_gives_the_same_table_and_
     assert first.startswith("2 dialogues, 8 calls, seed 5.\nScore = 30 · saved + 40 · facts + 30 · found")
     with pytest.raises(UsageError, match="no call of the dialogues fits the budget"):
         said("--budget", "5")
-
-
-@pytest.mark.nightly
-def test_the_table_on_the_page_is_what_comes_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for body in blocks("python", "2-your-own-strategy"):
-        (named,) = re.findall(r"^class (\w+):", body, re.MULTILINE) or ["mine"]
-        (tmp_path / f"{named.lower()}.py").write_text(body)
-    main([str(tmp_path), "--seed", "7", "--markdown"], "thimble lab judge")
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert "\n".join(rows) in page("run-a-contest")
