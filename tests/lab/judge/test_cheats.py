@@ -110,7 +110,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         "something other than a",
     ),
     "lifts its limit": (
-        "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0)\nwhile True: pass\n" + PREPARE + "return messages",
+        "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True: pass\n" + PREPARE + "return messages",
         "its process ended unexpectedly",
     ),
 }
