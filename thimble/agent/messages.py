@@ -105,6 +105,12 @@ class Message:
         return self is other or (self.content == other.content and self.sent == other.sent)
 
 
+def reuse_message(message: Message, there: Mapping[str, Message]) -> Message:
+    """The equal one of these messages, given by id, if there is one; else the message itself."""
+    known = there.get(message.id)
+    return known if known == message else message
+
+
 def without_thinking(message: Message, why: str = "") -> Message:
     """A copy without thinking, with `why` as its reason unless it has one; the message itself if it has no thinking."""
     return replace(message, thinking="", why=message.why or why) if message.thinking else message

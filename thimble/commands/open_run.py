@@ -11,7 +11,7 @@ from typing import Any
 
 from thimble.agent.budget import Budget, Counter
 from thimble.agent.events import Answered, Asked, Entry, Prepared, PutIn, Replied, ToolCalled, ToolReturned
-from thimble.agent.messages import Message, without_thinking
+from thimble.agent.messages import Message, reuse_message, without_thinking
 from thimble.agent.protocols import ModelId, Usage
 from thimble.agent.view import View
 from thimble.commands.as_recorded import as_recorded
@@ -84,7 +84,7 @@ def _describe_edits(edited: Sequence[str]) -> list[str]:
 def _without_thinking(run: Trajectory) -> Trajectory:
     """The run without its thinking, which a session forgets with each new question."""
     there = {message.id: without_thinking(message) for message in run.messages}
-    sent = [replace(one, base=[_reuse_message(without_thinking(each), there) for each in one.base]) for one in run.sent]
+    sent = [replace(one, base=[reuse_message(without_thinking(each), there) for each in one.base]) for one in run.sent]
     return replace(run, messages=[*there.values()], sent=sent)
 
 
@@ -102,19 +102,13 @@ def _with_system(run: Trajectory, form: str) -> Trajectory:
     messages = [system, *map(renumbered, run.messages)]
     there = {message.id: message for message in messages}
     sent = [
-        PromptStart(one.since + 1, [system, *(_reuse_message(renumbered(each), there) for each in one.base)], one.asked)
+        PromptStart(one.since + 1, [system, *(reuse_message(renumbered(each), there) for each in one.base)], one.asked)
         for one in run.sent or [PromptStart()]
     ]
     logged = {ids[id_]: call for id_, call in run.logged.items()}
     times = {ids[id_]: time for id_, time in run.times.items()}
     put_in = {ids[id_] for id_ in run.put_in}
     return replace(run, messages=messages, sent=sent, logged=logged, times=times, put_in=put_in)
-
-
-def _reuse_message(message: Message, there: dict[str, Message]) -> Message:
-    """The equal message of the history, if there is one; else the message itself."""
-    known = there.get(message.id)
-    return known if known == message else message
 
 
 def _iter_events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:

@@ -39,7 +39,6 @@ BODY_PIECE = re.compile(r"(?<=\},)(?= ?\{)")
 """A request body is cut between the objects of its lists, so that each message is written once."""
 LineHead = tuple[int, float, dict[str, Any], list[Any]]
 """The parts of a line other than its record: its number, its time, its long parts, its new values."""
-ALL_FIELDS = attrgetter(*(field.name for field in fields(Message)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class Writer:
 
     def __init__(self, values: Values | None = None) -> None:
         self.values = values or Values()
-        self._messages: dict[object, Any] = {}
+        self._messages: dict[Message, Any] = {}
         self._memory = ""
 
     def line(self, number: int, record: Record, at: float, memory: str = "") -> tuple[Line, str]:
@@ -114,10 +113,9 @@ class Writer:
         return line, add_checksum({**head, **data, **({"long": long} if long else {}), **new})
 
     def _packed(self, message: Message) -> Any:
-        everything = ALL_FIELDS(message)  # also the fields that are not compared
-        if (packed := self._messages.get(everything)) is None:
+        if (packed := self._messages.get(message)) is None:
             data = as_fields(message, defaults=False)
-            packed = self._messages[everything] = self.values.reference(data) or self.values.pack(data)
+            packed = self._messages[message] = self.values.reference(data) or self.values.pack(data)
         return packed
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from thimble.agent.events import Prepared, Replied
 from thimble.agent.fates import Fate
-from thimble.agent.messages import Message, Schema
+from thimble.agent.messages import Message, Schema, reuse_message
 from thimble.agent.protocols import Sent
 from thimble.agent.repair import is_sound, repair
 from thimble.agent.state import State
 from thimble.agent.steps import ViewStep
 from thimble.agent.view import View
-from thimble.session.journal.lines import ALL_FIELDS, Line
+from thimble.session.journal.lines import Line
 from thimble.session.journal.records import (
     VERSION,
     Aside,
@@ -118,7 +118,7 @@ class SavedState(State):
         there = {message.id: message for message in history}
         return replace(
             view,
-            messages=tuple(_shared(one, there.get(one.id)) for one in messages),
+            messages=tuple(reuse_message(one, there) for one in messages),
             fates=fates,
             inserted=tuple(at for at, message in enumerate(messages) if message.id not in there),
             history=list(history),
@@ -132,11 +132,6 @@ class SavedState(State):
         if packed != self._tools[0]:
             self._tools = packed, line.part("tools", list[dict[str, Any]]) or []
         return self._tools[1]
-
-
-def _shared(message: Message, original: Message | None) -> Message:
-    """The history's own message if an equal one was sent."""
-    return original if original and ALL_FIELDS(original) == ALL_FIELDS(message) else message
 
 
 def saved_state(lines: Iterable[Line]) -> SavedState:
