@@ -42,6 +42,17 @@ class Tokenizer(Protocol):
         """A whole prompt as the model reads it, special tokens as text."""
 
 
+def count_plausible(tokenizer: Tokenizer, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
+    """Tokens of a whole prompt. Raises Refused also for more tokens than a template can add."""
+    tokens = tokenizer.prompt(messages, tools)
+    texts = [json.dumps(tools, default=dict)]
+    for one in messages:
+        texts += [one.content or "", one.thinking, *(call.name + call.arguments for call in one.calls)]
+    if tokens > TEMPLATE_TOKENS + 2 * sum(len(text.encode("utf-8", "replace")) for text in texts):
+        raise Refused
+    return tokens
+
+
 class PromptCounter(MessageCounter):
     """Counts with a model's own tokenizer and chat template; by an estimate while they cannot be used.
 
@@ -186,14 +197,8 @@ class PromptCounter(MessageCounter):
         return self._prompts[messages]
 
     def _prompt(self, *messages: Message, tools: Sequence[Schema] = ()) -> int:
-        """Tokens of a prompt. Raises Refused also for more tokens than a template can add."""
-        tokens = self._known_tokenizer().prompt(messages, tools)
-        texts = [json.dumps(tools, default=dict)]
-        for one in messages:
-            texts += [one.content or "", one.thinking, *(call.name + call.arguments for call in one.calls)]
-        if tokens > TEMPLATE_TOKENS + 2 * sum(len(text.encode("utf-8", "replace")) for text in texts):
-            raise Refused
-        return tokens
+        """Tokens of a prompt; as `count_plausible`."""
+        return count_plausible(self._known_tokenizer(), messages, tools)
 
     def _count_or_guess(self, ask: Callable[[], int], guess: Callable[[], int]) -> int:
         if self.tokenizer:

@@ -14,7 +14,7 @@ from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
 from thimble.models.counting.byte_pairs import BytePairs, byte_pairs
 from thimble.models.counting.message_counter import MessageCounter
-from thimble.models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
+from thimble.models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer, count_plausible
 from thimble.models.counting.vocabulary import counter_for
 from thimble.models.ollama.server import SHOW, OllamaServer
 
@@ -49,7 +49,7 @@ class OllamaCounter(PromptCounter):
         if not self._vocabulary:
             raise Refused
         found = _Rendered(self._server, self._model, self._render, self._vocabulary)
-        found.prompt((SYSTEM, USER))
+        count_plausible(found, (SYSTEM, USER))
         return found
 
     def __deepcopy__(self, memo: object) -> OllamaCounter:

@@ -8,7 +8,7 @@ from typing import Any
 
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
-from thimble.models.counting.prompt_counter import SYSTEM, TEMPLATE_TOKENS, USER, PromptCounter, Refused, Tokenizer
+from thimble.models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer, count_plausible
 from thimble.models.counting.vocabulary import counter_for
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
@@ -40,8 +40,8 @@ class ServerCounter(PromptCounter):
         for kind in (_Vllm, _Llama):
             with suppress(Refused):
                 found: Tokenizer = kind(self._connection, self._body)
-                if found.prompt((SYSTEM, USER)) <= TEMPLATE_TOKENS:  # or each message would be a large answer
-                    return found
+                count_plausible(found, (SYSTEM, USER))  # or each message would get a large answer
+                return found
         raise Refused
 
 
